@@ -71,7 +71,7 @@ void spread(const std::vector<Sample>& samples, Value value, Row& row) {
   row.runs = values.size();
 }
 
-// Of 65,536 slots, or 4 MiB of them; other loads show that there is no cliff beside.
+// The bars are for 65,536 slots, or 4 MiB of them; other loads show that there is no cliff beside.
 std::string bar(const EngineLoad& load) {
   if (load.jobs != 8 || load.fan_in != 8 || !load.one_op) return "";
   return load.payload == 1024   ? " (bar: ratio 0.7)"
@@ -103,7 +103,7 @@ void add_rate(const EngineLoad& load, const std::vector<Sample>& samples, bool v
   report.add(row);
 }
 
-// What a packet costs beyond the summing of its bytes, and stage by stage.
+// Costs of a packet beyond the summing of its bytes, and stage by stage.
 void add_costs(const EngineLoad& load, const std::vector<Sample>& samples, bool verified,
                Report& report) {
   const double packets = static_cast<double>(load.slots()) * load.fan_in;

@@ -9,7 +9,7 @@
 namespace tributary::bench {
 namespace {
 
-// Of the time-stamp counter, which costs little to read.
+// Reads the time-stamp counter, which costs little.
 std::uint64_t ticks() {
 #ifdef __x86_64__
   return __builtin_ia32_rdtsc();

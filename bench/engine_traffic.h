@@ -1,5 +1,5 @@
-// What the workers of several jobs send to one switch engine, packet by packet, and what comes
-// back: the load of suite `engine`.
+// The packets of several jobs' workers to one switch engine, and the answers: the load of suite
+// `engine`.
 //
 // Every chunk of every job's window is open at once: all chunks get their first contribution
 // before any gets its second, so that as many slots are live as the load has chunks. Packets lie
@@ -50,8 +50,8 @@ class EngineTraffic {
 
   // All chunks of the next window, from their first contributions on.
   void begin_round();
-  // From the next round on; where an op has one chunk. Of others than the first no time-line is
-  // kept.
+  // From the next round on; where an op has one chunk. Only the first chunk of an op has a
+  // time-line.
   void number_chunks_from(std::uint32_t first) { first_chunk_ = first; }
   // Makes the next packets of the round; empty at its end.
   std::span<const Received> next_batch();
@@ -64,7 +64,7 @@ class EngineTraffic {
     out.clear();
   }
   // Checks what was noted since the last batch, element by element: the engine keeps results until
-  // everybody has acknowledged them, so their payload is still there.
+  // all ranks have acknowledged them, so their payload is still there.
   void check();
   // These are the sum of all that this round sends, or has sent, to a slot.
   [[nodiscard]] bool is_sum(std::uint32_t slot, std::span<const std::byte> bytes) const;

@@ -19,7 +19,7 @@ class HugePages {
     }
     reserved_ = read("free_hugepages") >= wanted;
   }
-  // What is still in use then goes back when it is given up.
+  // Pages that are still in use then go back when they are given up.
   ~HugePages() {
     if (grown_) write(before_);
   }

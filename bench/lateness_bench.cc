@@ -1,5 +1,5 @@
-// Suite `stragglers`, the part without a network: what deadlines and time-lines cost when nobody is
-// late.
+// Suite `stragglers`, the part without a network: the cost of deadlines and time-lines when no rank
+// is late.
 //
 // One side is the engine driven as a switch drives it, which looks for passed deadlines after every
 // burst; the other never looks. Arming and cancelling a chunk's deadline cannot be left out of the

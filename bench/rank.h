@@ -34,8 +34,8 @@ class RankSide {
   RankSide& operator=(const RankSide&) = delete;
 
   virtual void barrier() = 0;
-  // What does one sum in place. Called once for an algorithm and array, on all ranks in the
-  // same order; `data` outlives the side's use of it. Throws std::invalid_argument.
+  // Returns a function that does one sum in place. Called once for an algorithm and array, on all
+  // ranks in the same order; `data` outlives the side's use of it. Throws std::invalid_argument.
   virtual std::function<void()> prepare(const std::string& algorithm, std::span<float> data) = 0;
 };
 

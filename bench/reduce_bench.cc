@@ -114,7 +114,7 @@ class Suite {
     inputs_ = {residency_.memory, kAccumulatorBytes / kernels.acc_bytes, values};
     fill(c.dtype, inputs_);
     expected_ = reduced(c, inputs_, residency_.passes);
-    // Of the inputs' accumulators, so many bytes hold what workers sent.
+    // Bytes of the inputs' accumulators as workers sent them.
     wire_bytes_ = inputs_.accumulators * kernels.wire_bytes;
   }
 

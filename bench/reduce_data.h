@@ -30,7 +30,7 @@ struct Inputs {
   Values values = Values::small;
 };
 void fill(wire::DType dtype, const Inputs& inputs);
-// What `passes` over the inputs must leave in zeroed accumulators.
+// The sums that `passes` over the inputs must leave in zeroed accumulators.
 std::vector<double> reduced(const ReduceCase& c, const Inputs& inputs, std::size_t passes);
 // How the payloads of several sources lie in the input, each `payload_bytes` long.
 enum class Layout {
@@ -50,8 +50,8 @@ struct Sources {
            (layout == Layout::by_chunk ? chunk * count + source : source * chunks + chunk);
   }
 };
-// What one result of every chunk must leave: results go round the accumulators, so the last ones
-// stay.
+// The sums that one result of every chunk must leave: results go round the accumulators, so the
+// last ones stay.
 std::vector<double> fused(const ReduceCase& c, const Inputs& inputs, const Sources& sources);
 
 // The accumulators, or with `wire` elements as workers send them, hold these numbers.

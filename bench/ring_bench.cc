@@ -1,4 +1,4 @@
-// Suite `ring`: what the whole packet loop of a switch sums on one core, when ports cost nothing.
+// Suite `ring`: throughput of a switch's whole packet loop on one core, when ports cost nothing.
 //
 // The workers of a job fill in-process ring ports (net_ring) with the contributions of one window,
 // in the order of the library's own protocol engine; then the loop turns until every result has
@@ -20,6 +20,7 @@
 #include "bench/ring_forward.h"
 #include "bench/ring_stages.h"
 #include "core/wire/integrity.h"
+#include "telemetry/wire/int_md.h"
 #include "tests/dataplane/ring_switch.h"
 #include "tools/loadgen/player.h"
 #include "worker/transport/memif_address.h"
@@ -40,9 +41,12 @@ struct Load {
   const char* bars = "";
   bool device_checks = false;  // frames come as from hardware that has checked their checksums
   bool from_memory = false;    // else the last-level cache has them
+  std::uint32_t sampled = 0;   // in-band telemetry of one packet in so many; 0: off
+  bool trusted = false;        // metadata leaves with the results
 };
 
-// What the pool's frames hold, not what the driver writes about them, which it has just done.
+// Flushes the contents of the pool's frames, but not their metadata, which a driver has just
+// written.
 void flush_frames(rte_mempool* pool) {
   const auto flush = [](rte_mempool*, void*, void* object, unsigned) {
     const auto* const frame = static_cast<const rte_mbuf*>(object);
@@ -53,18 +57,25 @@ void flush_frames(rte_mempool* pool) {
 
 config::SwitchConfig config_of(const Load& load) {
   config::SwitchConfig config = dataplane::test_config(load.workers);
-  config.memory.megabytes = 72;
+  config.memory.megabytes = 40;
   for (auto& port : config.ports) port.mtu = load.chunk_bytes + 200;
   config::JobConfig job;
   job.id = kJob;
   job.workers = load.workers;
   job.window = kWindow;
   job.chunk_bytes = load.chunk_bytes;
+  if (load.sampled != 0) {
+    job.telemetry = {.latency = true, .bandwidth = true, .every = load.sampled};
+    config.telemetry.node_id = 1;
+    config.telemetry.probe = Duration();
+    for (const auto& port : config.ports)
+      config.telemetry.ports.push_back({port.name, load.trusted, 100'000});
+  }
   config.jobs = {job};
   return config;
 }
 
-// What a player sends goes into a port's ring.
+// Puts a player's frames into a port's ring.
 class RingSink final : public loadgen::FrameSink {
  public:
   RingSink(dataplane::RingSwitch& ring, std::size_t port) : ring_(ring), port_(port) {}
@@ -108,6 +119,14 @@ class RingJob {
 
   [[nodiscard]] const dataplane::PacketLoop& loop() { return ring_.packet_loop(); }
   [[nodiscard]] rte_mempool* pool() const { return ring_.pool(); }
+  // What a control thread would report, taken away; returns how much it was.
+  std::size_t take_reports() {
+    std::size_t taken = 0;
+    dataplane::ReportRecord record;
+    if (auto* const telemetry = ring_.packet_loop().telemetry())
+      while (telemetry->ring().pop(record)) ++taken;
+    return taken;
+  }
 
   bool join() {
     for (int i = 0; i < kMostTurns; ++i) {
@@ -144,8 +163,7 @@ class RingJob {
     bool right = true;
     for (std::size_t rank = 0; rank < players_.size(); ++rank) {
       for (rte_mbuf* frame : ring_.sent_buffers(rank)) {
-        hand(*players_[rank],
-             std::span(rte_pktmbuf_mtod(frame, const std::byte*), frame->data_len));
+        hand(*players_[rank], without_metadata(frame));
         rte_pktmbuf_free(frame);
       }
       const loadgen::PlayerCounts& counts = players_[rank]->counts();
@@ -160,6 +178,16 @@ class RingJob {
       RingSink sink(ring_, rank);
       players_[rank]->poll(ring_.now, sink);
     }
+  }
+  // As the next switch would do.
+  [[nodiscard]] std::span<const std::byte> without_metadata(rte_mbuf* frame) const {
+    const std::span<std::byte> bytes(rte_pktmbuf_mtod(frame, std::byte*), frame->data_len);
+    if (!load_.trusted) return bytes;
+    telemetry::Frame view{bytes, bytes.size(), bytes.size()};
+    telemetry::Taken taken;
+    telemetry::IntView stack;
+    telemetry::strip_int(view, {}, taken, stack);
+    return bytes.first(view.length);
   }
   void hand(loadgen::Player& player, std::span<const std::byte> frame) const {
     const auto eth = wire::parse_ethernet(frame);
@@ -181,7 +209,7 @@ class RingJob {
   std::uint64_t expected_ = 0;
 };
 
-// What memcpy makes of the same frames: in buffers of the same pool, filled in the same way and
+// The reference: memcpy of the same frames, in buffers of the same pool, filled in the same way and
 // order, to as many places as the engine has buffers for sums and results of the window.
 class Copies {
  public:
@@ -270,6 +298,33 @@ void run(const Options& options, const Load& load, const char* pages, Report& re
   stages.add_to(report, row);
 }
 
+// C5: the same sums with in-band telemetry and without.
+void run_telemetry(const Options& options, std::uint32_t sampled, bool trusted, Report& report) {
+  Load load{8, 1024, "1 KiB", ""};
+  RingJob without(load);
+  load.sampled = sampled;
+  load.trusted = trusted;
+  RingJob with(load);
+  Row row;
+  row.suite = "ring";
+  row.case_name = "1 KiB float32, 8 workers on ring ports, one core, telemetry of 1 in " +
+                  std::to_string(sampled) + (trusted ? ", to switches" : ", to hosts");
+  row.metric = sampled == 1 ? "verified contributions (bar: ratio 0.8)"
+                            : "verified contributions (bar: ratio 0.97)";
+  if (!with.join() || !without.join()) return report.add(row);  // not verified
+  std::size_t reports = 0;
+  const Side subject{"with telemetry", [&] { with.fill(); }, [&] { return with.turn(); },
+                     [&] {
+                       reports += with.take_reports();
+                       return with.take();
+                     }};
+  const Side reference{"without", [&] { without.fill(); }, [&] { return without.turn(); },
+                       [&] { return without.take(); }};
+  measure(options, subject, &reference, row, kTimesTheRounds);
+  row.verified = row.verified && (trusted || reports != 0);
+  report.add(row);
+}
+
 }  // namespace
 }  // namespace tributary::bench
 
@@ -288,6 +343,8 @@ int main(int argc, char** argv) {
       run(options, {4, 8192, "8 KiB", "", device_checks, from_memory}, pages, report);
     }
   }
+  for (const std::uint32_t sampled : {64u, 1u})
+    for (const bool trusted : {false, true}) run_telemetry(options, sampled, trusted, report);
   run_ring_forward(options, report);
   return report.exit_code();
 }

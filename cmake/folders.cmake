@@ -29,16 +29,10 @@ function(tributary_jumbo)
   endforeach()
 endfunction()
 
-# TRIBUTARY_SOURCE_DIR for those sources that read the tree's own files, and for no other: an
-# absolute path on a command line keeps compiler caches from serving another checkout.
-function(tributary_source_dir)
-  foreach(path ${ARGN})
-    file(STRINGS ${path} uses REGEX TRIBUTARY_SOURCE_DIR LIMIT_COUNT 1)
-    if(uses)
-      set_property(SOURCE ${path} APPEND PROPERTY COMPILE_DEFINITIONS
-                   TRIBUTARY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-    endif()
-  endforeach()
+# tributary_precompiled(target header): external headers that most C++ sources of the target include are
+# parsed once. The sources still include what they use: meson builds some of them without.
+function(tributary_precompiled target header)
+  target_precompile_headers(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${PROJECT_SOURCE_DIR}/${header}>)
 endfunction()
 
 # Executables and libraries of a folder and of those in it.
@@ -80,11 +74,11 @@ add_custom_target(unit_tests)
 function(tributary_test folder)
   tributary_sources(paths tests/${folder})
   add_executable(${folder}_test ${paths})
-  target_link_libraries(${folder}_test PRIVATE ${ARGN} GTest::gmock
+  target_link_libraries(${folder}_test PRIVATE ${ARGN} source_dir GTest::gmock
                                                GTest::gtest_main)
+  tributary_precompiled(${folder}_test tests/precompiled/gmock.hxx)
   # Hundreds of files compile in two thirds of the time; what they test is optimized.
   target_compile_options(${folder}_test PRIVATE $<$<CONFIG:Release>:-Og>)
-  tributary_source_dir(${paths})
   add_test(NAME unit.${folder} COMMAND ${folder}_test)
   add_dependencies(unit_tests ${folder}_test)
   set_tests_properties(unit.${folder} PROPERTIES LABELS unit TIMEOUT 300)

@@ -17,6 +17,8 @@ add_subdirectory(/usr/src/googletest ${PROJECT_BINARY_DIR}/googletest EXCLUDE_FR
 foreach(name gtest gtest_main gmock)
   target_compile_options(${name} PRIVATE -w)
 endforeach()
+add_library(source_dir STATIC ${PROJECT_SOURCE_DIR}/tests/source_dir.cc)
+target_compile_definitions(source_dir PRIVATE TRIBUTARY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 tributary_test(core tributary_core)
 tributary_test(aggregator tributary_aggregator)
 tributary_test(completion tributary_completion)

@@ -1,8 +1,8 @@
-// Where a node that hosts completion engines sends and receives its UDP datagrams: a socket of the
-// kernel (worker/transport/udp_socket.h) or a DPDK port (dataplane/udp/udp_port.h).
+// The link through which a node that hosts completion engines sends and receives UDP datagrams: a
+// kernel socket (worker/transport/udp_socket.h) or a DPDK port (dataplane/udp/udp_port.h).
 //
-// One thread; wake() is any thread's. Bursts in and out; what cannot be sent counts as lost, and
-// the protocol repairs it.
+// One thread; only wake() may be called from any thread. Sends and receives in bursts. A datagram
+// that cannot be sent counts as lost, and the protocol repairs it.
 #pragma once
 
 #include <cstddef>
@@ -20,12 +20,12 @@ struct UdpAddress {
   std::uint16_t port = 0;
 };
 
-// A datagram to the own address. `bytes` are valid during the call.
+// A datagram to this node's address. `bytes` are valid during the call.
 struct ReceivedDatagram {
   std::span<const std::byte> bytes;
   UdpAddress from;
   bool has_checksum = true;             // a UDP checksum covers it, which was right
-  bool congestion_experienced = false;  // its IP header says so
+  bool congestion_experienced = false;  // the IP header says so
 };
 
 class DatagramLink {
@@ -34,19 +34,19 @@ class DatagramLink {
 
   virtual ~DatagramLink() = default;
 
-  // Waits until something can be received, wake() is called, or `limit` has passed; less where it
-  // has to look by itself.
+  // Waits until something can be received, wake() is called, or `limit` has passed. Waits less
+  // where the link has to poll by itself.
   virtual void wait(Duration limit) = 0;
   virtual void wake() = 0;
-  // Hands over what is there, a burst at most; returns how many there were.
+  // Hands over what has arrived, at most a burst; returns the number of datagrams.
   virtual std::size_t receive(const Receiver& receiver, Instant now) = 0;
 
-  // Room for one datagram, to be filled and then queued; sends what is queued when it is full.
+  // Room for one datagram: the caller fills it, then calls queue(). A full queue is sent first.
   virtual std::span<std::byte> room() = 0;
   virtual void queue(std::size_t bytes, const UdpAddress& to) = 0;
   virtual void flush() = 0;
 
-  // Of the link, and of who drives it. Other threads may read them.
+  // Drops of the link and of the loop that drives it. Other threads may read them.
   [[nodiscard]] DropCounters& drops() { return drops_; }
   [[nodiscard]] const DropCounters& drops() const { return drops_; }
 

@@ -1,6 +1,6 @@
-// Why a packet did not go on: one list for the enum, the names operators read, and the
-// counters. Every packet that enters a port and is not consumed or forwarded is counted
-// under exactly one of these.
+// Why a packet was dropped: one list for the enum, the names that operators read, and the counters.
+// Every packet that enters a port and is neither consumed nor forwarded is counted under exactly
+// one of these reasons.
 #pragma once
 
 #include <array>
@@ -20,7 +20,8 @@ namespace tributary {
   X(fragment_too_large, "fragment-too-large", "IP fragment of more than the largest frame")       \
   X(fragment_duplicate, "fragment-duplicate", "IP fragment that had come before")                 \
   X(fragment_overlap, "fragment-overlap", "IP fragments that contradict each other")              \
-  X(fragment_timeout, "fragment-timeout", "IP fragments whose others did not come in time")       \
+  X(fragment_timeout, "fragment-timeout",                                                         \
+    "IP fragments of a datagram that was not complete in time")                                   \
   X(fragment_evicted, "fragment-evicted", "IP fragments that gave way to later ones")             \
   X(frame_bad_udp, "frame-bad-udp", "UDP length disagrees with the IP length")                    \
   X(frame_multi_segment, "frame-multi-segment", "aggregation packet in several mbuf segments")    \
@@ -62,6 +63,9 @@ namespace tributary {
   X(overlap, "overlap", "aggregate overlaps what the completion engine holds")                    \
   X(op_mismatch, "op-mismatch", "workers disagree on count, type or operation")                   \
   X(aborted, "aborted", "packet of an epoch that was aborted")                                    \
+  X(bad_name, "bad-name", "name of data is missing, malformed, or has other bytes")               \
+  X(name_refused, "name-refused", "put or get of named data that is refused, and why is said")    \
+  X(name_unasked, "name-unasked", "answer about named data that no request waits for")            \
   X(no_slot, "no-slot", "no aggregation slot or buffer is free")                                  \
   X(reply_limit, "reply-limit", "replies to unknown senders are rate limited")                    \
   X(no_mbuf, "no-mbuf", "packet buffer pool is exhausted")                                        \
@@ -70,6 +74,17 @@ namespace tributary {
   X(tx_full, "tx-full", "transmit queue is full")                                                 \
   X(tx_link_down, "tx-link-down", "link of the egress port is down")                              \
   X(mtu, "mtu-exceeded", "frame exceeds the MTU of the port it comes or goes through")            \
+  X(roce_malformed, "roce-malformed", "RoCEv2 packet that is cut short, or of another version")   \
+  X(icrc, "icrc", "RoCEv2 checksum (ICRC) is wrong")                                              \
+  X(rdma_port, "rdma-port", "RDMA to the switch through a port without `rdma: true`")             \
+  X(rdma_qp, "rdma-qp", "no queue pair of the switch has that number")                            \
+  X(rdma_pkey, "rdma-pkey", "P_Key is not that of the queue pair")                                \
+  X(rdma_qkey, "rdma-qkey", "Q_Key is not that of the queue pair")                                \
+  X(rdma_opcode, "rdma-opcode", "RDMA operation that the queue pair does not take")               \
+  X(rdma_job, "rdma-job", "the queue pair is another job's than the packet")                      \
+  X(rdma_psn, "rdma-psn", "packet of a connection out of its order: one before it is missing")    \
+  X(rdma_address, "rdma-address", "RDMA WRITE with another rkey, or not to chunks of the window") \
+  X(cm_malformed, "cm-malformed", "message to the connection manager that breaks its rules")      \
   X(bad_source_mac, "bad-source-mac", "source address is multicast, zero or the switch's own")    \
   X(own_address, "own-address", "the sender claims the switch's own IP address")                  \
   X(spoofed_mac, "spoofed-mac", "source address that belongs to another port (static_macs)")      \
@@ -86,14 +101,16 @@ namespace tributary {
   X(bridge_reserved, "bridge-reserved",                                                           \
     "to a group address that no bridge forwards (01:80:c2:00:00:0x)")                             \
   X(bpdu_guard, "bpdu-guard", "spanning tree's message, or a frame of a port that heard one")     \
-  X(no_member, "no-member", "multicast that nobody behind another port has asked for")            \
+  X(telemetry_untrusted, "telemetry-untrusted",                                                   \
+    "in-band telemetry through a port that is not trusted, or no buffer to take it out")          \
+  X(no_member, "no-member", "multicast to a group that no other port has asked for")              \
   X(unhandled, "unhandled", "addressed to the switch itself, which has no use for it")
 
 enum class DropReason : std::uint8_t {
 #define X(id, label, text) id,
   TRIBUTARY_DROP_REASONS(X)
 #undef X
-      none  // not a drop: the packet goes on
+      none  // not a drop
 };
 
 inline constexpr std::size_t kDropReasonCount = static_cast<std::size_t>(DropReason::none);
@@ -108,7 +125,7 @@ constexpr const char* drop_label(DropReason r) {
   return labels[static_cast<std::size_t>(r)];
 }
 
-// One sentence for people.
+// One sentence for the operator.
 constexpr const char* drop_text(DropReason r) {
   constexpr std::array<const char*, kDropReasonCount> texts = {
 #define X(id, label, text) text,

@@ -1,13 +1,13 @@
-// Where a packet came from, and where an answer goes: a value of 32 bytes that a front end makes
-// (protocol rule 20) and that engines keep, compare and hand back. Equality is what binds a child
-// to its place (rule 18).
+// The origin of a packet, and the destination of an answer: a value of 32 bytes that a front end
+// makes (protocol rule 20) and that engines keep, compare and hand back. Equality binds a child to
+// its place (rule 18).
 //
-//   word 0   port of the switch │ segment │ flow          how it is reached, and what there
+//   word 0   port of the switch │ segment │ flow          how it is reached, and the flow there
 //   word 1   station │ front end │ tagged
-//   word 2,3 node                                         which host it is
+//   word 2,3 node                                         the host
 //
-// An engine asks for the port, and for the relations below. What a segment, a station or a flow is,
-// only the front end knows that made it: a VLAN tag, a MAC address, and a UDP port or a queue pair.
+// Engines use the port and the relations below. Only the front end that made the endpoint knows
+// what segment, station and flow are: a VLAN tag, a MAC address, a UDP port or a queue pair.
 #pragma once
 
 #include <array>
@@ -16,8 +16,8 @@
 
 namespace tributary {
 
-// Which front end made an endpoint, and can write to it.
-enum class FrontEndId : std::uint8_t { none = 0, udp = 1 };
+// The front end that made an endpoint, and that can send to it.
+enum class FrontEndId : std::uint8_t { none = 0, udp = 1, rdma = 2 };
 
 // A host: an IPv6 address, or an IPv4 address as RFC 4291 section 2.5.5.2 maps it.
 struct NodeId {
@@ -37,10 +37,10 @@ class Endpoint {
  public:
   struct Parts {
     FrontEndId front_end = FrontEndId::none;
-    std::uint16_t port = 0;  // of the switch, by its place
+    std::uint16_t port = 0;  // of the switch, by place
     std::uint32_t flow = 0;
     NodeId node;
-    std::uint64_t station = 0;  // 48 bits; 0: none is known, it is behind a router
+    std::uint64_t station = 0;  // 48 bits; 0: unknown, the host is behind a router
     std::optional<std::uint16_t> segment;
   };
 
@@ -51,7 +51,7 @@ class Endpoint {
                    (p.segment ? kTagged : 0),
                p.node.high, p.node.low} {}
 
-  // False: nothing came from there, nor can go there.
+  // Returns false for a default endpoint: nothing came from it, and nothing can be sent to it.
   [[nodiscard]] constexpr bool is_known() const { return front_end() != FrontEndId::none; }
   [[nodiscard]] constexpr FrontEndId front_end() const {
     return static_cast<FrontEndId>(words_[1] >> 48 & 0x7F);
@@ -61,7 +61,7 @@ class Endpoint {
   }
   [[nodiscard]] constexpr NodeId node() const { return {words_[2], words_[3]}; }
 
-  // For the front end that made it.
+  // For the front end that made this endpoint.
   [[nodiscard]] constexpr std::uint32_t flow() const {
     return static_cast<std::uint32_t>(words_[0] >> 32);
   }
@@ -71,14 +71,14 @@ class Endpoint {
     return static_cast<std::uint16_t>(words_[0] >> 16);
   }
 
-  // The same host, which is known by its port from now on.
+  // The same host, identified by its port alone from now on.
   [[nodiscard]] constexpr Endpoint without_station() const {
     Endpoint e = *this;
     e.words_[1] &= ~kStation;
     return e;
   }
 
-  // Word by word, as it is made: it is asked with every packet, and hardly ever false.
+  // Compares words, as they are stored: called for every packet, and hardly ever false.
   constexpr bool operator==(const Endpoint& o) const {
     return ((words_[0] ^ o.words_[0]) | (words_[1] ^ o.words_[1]) | (words_[2] ^ o.words_[2]) |
             (words_[3] ^ o.words_[3])) == 0;

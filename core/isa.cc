@@ -10,9 +10,9 @@ namespace tributary {
 namespace {
 
 #if defined(__x86_64__)
-// Not among the names that every compiler's __builtin_cpu_supports knows. Whether the operating
-// system saves the registers, AVX2 answers. Asked once: on a virtual machine CPUID traps, which
-// takes longer than a packet.
+// F16C is not among the names that every compiler's __builtin_cpu_supports knows. AVX2 support
+// implies that the operating system saves the registers. Asked once: on a virtual machine CPUID
+// traps, which takes longer than a packet.
 bool has_f16c() {
   static const bool answer = [] {
     unsigned a = 0;

@@ -2,9 +2,9 @@
 // magnitude.
 //
 // Each doubling of the values is cut into 2^kSubBits buckets of equal width, as in HdrHistogram
-// (http://hdrhistogram.org); what is below 2^kFirstBit is cut so, too. With kSubBits 0, the
-// default, bucket b counts values below 2^(kFirstBit + b) that are in no earlier one. The last
-// bucket counts all larger values too. A percentile is too large by a factor of at most 1 +
+// (http://hdrhistogram.org); so is the range below 2^kFirstBit. With kSubBits 0, the default,
+// bucket b counts values below 2^(kFirstBit + b) that are in no earlier bucket. The last bucket
+// also counts all larger values. A percentile is too large by a factor of at most 1 +
 // 2^-kSubBits.
 //
 // The counters are a Counter each: one writer, any reader, no lock. A reader that looks while the
@@ -30,7 +30,7 @@ class LogHistogram {
  public:
   static constexpr std::size_t kBuckets = kCount;
 
-  // Values of the bucket are below it; of the last one, anything.
+  // The bucket's values are below this bound; the last bucket holds any larger value, too.
   static constexpr std::uint64_t bound(std::size_t bucket) {
     const std::size_t doubling = bucket >> kSubBits;
     const std::uint64_t sub = (bucket & (kSubs - 1)) + 1;
@@ -47,8 +47,8 @@ class LogHistogram {
     for (const Counter& bucket : buckets_) all += bucket.get();
     return all;
   }
-  // The first bucket up to which at least `part` of `of` parts of the values are; the last bucket
-  // where that is the only one. count() must not be 0.
+  // The first bucket up to which at least `part` of `of` parts of the values lie; the last bucket
+  // if there is no earlier one. count() must not be 0.
   [[nodiscard]] std::size_t quantile(std::uint64_t part, std::uint64_t of) const {
     const std::uint64_t wanted = (count() * part + of - 1) / of;
     std::uint64_t below = 0;
@@ -58,8 +58,8 @@ class LogHistogram {
     }
     return kBuckets - 1;
   }
-  // Not above it is this share of the values: the bound of a bucket or `most`, which is the largest
-  // value. 0 of none.
+  // A value that this share of the values does not exceed: a bucket's bound, or `most`, which is
+  // the largest value. 0 if there are no values.
   [[nodiscard]] std::uint64_t percentile(std::uint64_t percent, std::uint64_t most) const {
     if (count() == 0) return 0;
     const std::size_t bucket = quantile(percent, 100);

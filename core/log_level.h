@@ -1,5 +1,5 @@
-// How important a line of a log is. Numbers are syslog's (RFC 5424, section 6.2.1), and so
-// journald's PRIORITY: the lower, the more important.
+// The severity of a log line. The numbers are syslog's (RFC 5424, section 6.2.1), and so journald's
+// PRIORITY: the lower, the more important.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ constexpr const char* name_of(LogLevel level) {
   return "?";
 }
 
-// By these names; nullopt for any other text.
+// Accepts these names only; nullopt for any other text.
 constexpr std::optional<LogLevel> parse_log_level(std::string_view name) {
   for (const LogLevel level :
        std::array{LogLevel::error, LogLevel::warning, LogLevel::notice, LogLevel::info})

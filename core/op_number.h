@@ -1,5 +1,5 @@
-// Numbers of ops: they count up from 0 in an epoch and do not wrap. The last number is none, so
-// that "no op", "an op after all others" and next + 1 need no other place.
+// Numbers of ops: they count up from 0 in an epoch and do not wrap. The last number is reserved, so
+// that it can mean "no op" or "after all other ops", and next + 1 never overflows.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Bytes on their way to the nearest cache, ahead of whoever reads them.
+// Prefetches bytes into the nearest cache, ahead of the code that reads them.
 #pragma once
 
 #include <cstddef>
@@ -7,21 +7,21 @@ namespace tributary {
 
 inline constexpr std::size_t kCacheLineBytes = 64;
 
-// To GCC, a function that does nothing but prefetch has no effect, and it drops calls of such: the
-// empty statement is one that it must keep.
+// GCC takes a function that only prefetches to have no effect, and drops calls of it. The empty asm
+// statement keeps them.
 [[gnu::always_inline]] inline void prefetch(const void* line) {
   __builtin_prefetch(line);
   __asm__ volatile("");
 }
 
-// The same of what will be written.
+// The same for memory that will be written.
 [[gnu::always_inline]] inline void prefetch_to_write(const void* line) {
   __builtin_prefetch(line, 1);
   __asm__ volatile("");
 }
 
-// The first kMost bytes, or what there is. Data may begin anywhere in a line. Where there are as
-// many, no loop: counting takes as long as fetching.
+// Prefetches the first kMost bytes, or all if there are fewer. Data may begin anywhere in a line.
+// With at least kMost bytes there is no counting loop: counting takes as long as fetching.
 template <std::size_t kMost>
 [[gnu::always_inline]] inline void prefetch(const std::byte* data, std::size_t bytes) {
   if (bytes >= kMost) {

@@ -41,7 +41,7 @@ class SpscRing {
     return true;
   }
 
-  // Producer only: as many of them as there is room for, from the first on; returns how many.
+  // Producer only: pushes as many as there is room for, from the first on; returns their number.
   std::size_t push_burst(std::span<T> values) {
     const std::size_t tail = tail_.load(std::memory_order_relaxed);
     const std::size_t room = mask_ + 1 - (tail - head_.load(std::memory_order_acquire));
@@ -51,7 +51,7 @@ class SpscRing {
     return count;
   }
 
-  // Consumer only: the oldest ones, as many as `out` holds; returns how many.
+  // Consumer only: pops the oldest ones, as many as `out` holds; returns their number.
   std::size_t pop_burst(std::span<T> out) {
     const std::size_t head = head_.load(std::memory_order_relaxed);
     const std::size_t waiting = tail_.load(std::memory_order_acquire) - head;
@@ -61,11 +61,11 @@ class SpscRing {
     return count;
   }
 
-  // Either side; exact only for the side that asks about its own end.
+  // Either side; exact only for the caller's own end.
   [[nodiscard]] bool empty() const {
     return head_.load(std::memory_order_acquire) == tail_.load(std::memory_order_acquire);
   }
-  // Producer only: the consumer can but make it less.
+  // Producer only: the consumer can only make it smaller.
   [[nodiscard]] std::size_t size() const {
     return tail_.load(std::memory_order_relaxed) - head_.load(std::memory_order_acquire);
   }

@@ -3,6 +3,7 @@
 //   sim_swarm --seeds 1..14000 --least-reach 100     what CI runs
 //   sim_swarm --minutes 60                          a long hunt, from a random-looking first seed
 //   sim_swarm --seed 42 --verbose                   one world, every event
+//   sim_swarm --library --seeds 1..2500             ranks on the whole library, whose switches die
 //   sim_swarm --scenario FILE --verbose             one that was kept
 //
 // A failure is shrunk, printed as a scenario with its event log, and ends the run. Exit status: 0
@@ -14,8 +15,10 @@
 #include <iostream>
 
 #include "config/text/error.h"
+#include "sim/run/library_run.h"
 #include "sim/run/shrink.h"
 #include "sim/run/simulation.h"
+#include "sim/scenario/library_worlds.h"
 #include "sim/scenario/scenario_file.h"
 #include "sim/scenario/swarm.h"
 
@@ -34,6 +37,7 @@ struct Options {
   bool verbose = false;
   bool quiet = false;
   bool shrink = true;
+  bool library = false;
 };
 
 struct Totals {
@@ -101,7 +105,7 @@ bool run_one(const Scenario& scenario, const Options& options, Totals& totals) {
   return false;
 }
 
-// Of this process, in MiB; 0 where the kernel does not say.
+// Resident memory of this process, in MiB; 0 where the kernel does not say.
 double resident_mib() {
   std::ifstream file("/proc/self/status");
   for (std::string line; std::getline(file, line);)
@@ -181,6 +185,27 @@ int run(const Options& options) {
   return shortfall.empty() ? 0 : 1;
 }
 
+// Exit status 1 also where no op had to be done again: then nothing was tried.
+int run_libraries(const Options& options) {
+  LibraryOutcome all;
+  for (std::uint64_t seed = options.first; seed <= options.last; ++seed) {
+    const LibraryOutcome outcome =
+        run_library(draw_library_world(seed), to_stdout(options.verbose));
+    all.events += outcome.events;
+    all.ops += outcome.ops;
+    all.updates += outcome.updates;
+    all.retries += outcome.retries;
+    if (!outcome.failure) continue;
+    std::cout << "FAILED library world of seed " << seed << ": " << *outcome.failure << std::endl;
+    return 1;
+  }
+  std::cout << "seeds " << options.first << " to " << options.last << ", " << all.events
+            << " events, " << all.ops << " ops ended, " << all.updates
+            << " of them updates of models, " << all.retries
+            << " times ops of a lost epoch were done again\n";
+  return all.retries > 0 ? 0 : 1;
+}
+
 // "7" or "1..2000".
 bool parse_range(const std::string& text, Options& options) {
   const auto dots = text.find("..");
@@ -210,6 +235,8 @@ int main(int argc, char** argv) {
       ->check(CLI::ExistingDirectory);
   app.add_option("--least-reach", options.least_reach,
                  "Fail if anything reachable happened fewer times");
+  app.add_flag("--library", options.library,
+               "Ranks on the whole library: ops survive switches that die");
   app.add_flag("--verbose", options.verbose, "Print every event");
   app.add_flag("--quiet", options.quiet, "No table of reach");
   app.add_flag("!--no-shrink", options.shrink, "Report failures as they are");
@@ -219,7 +246,7 @@ int main(int argc, char** argv) {
     return app.exit(e) == 0 ? 0 : 2;
   }
   try {
-    return run(options);
+    return options.library ? run_libraries(options) : run(options);
   } catch (const tributary::config::ConfigErrors& e) {
     std::cerr << e.what() << '\n';
     return 2;

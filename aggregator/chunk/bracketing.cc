@@ -40,7 +40,7 @@ std::size_t Bracketing::table_bytes() const {
          runs_.capacity() * sizeof(Run) + nodes_.capacity() * sizeof(Node);
 }
 
-// Inner brackets first, so that each one's runs stand together.
+// Compiles inner brackets first, so that each one's runs stand together.
 std::uint32_t Bracketing::compile(const config::Bracket& bracket, std::size_t depth) {
   depth_ = std::max(depth_, depth);
   std::vector<Run> mine;
@@ -86,8 +86,8 @@ bool Bracketing::evaluate(const Evaluation& e, std::uint32_t node, void* acc,
   return saturated;
 }
 
-// One pass takes elements only; where accumulators are among them, the same order one by one gives
-// the same bits.
+// One pass takes elements only. If accumulators are among them, combining one by one in the same
+// order gives the same bits.
 bool Bracketing::open_run(const Evaluation& e, void* acc, std::size_t begin,
                           std::size_t end) const {
   std::size_t elements = begin;

@@ -1,10 +1,10 @@
-// The declared order of a reproducible job (T15), compiled for evaluation: which contribution
-// stands where, and what is combined with what.
+// The declared order of a reproducible job (T15), compiled for evaluation: the position of each
+// contribution, and which values are combined.
 //
-// Items are children of the switch. [[0, 1, 2], [3, 4]]: positions are 0 1 2 3 4 from left to
-// right; the value is
-// ((0 + 1) + 2) + (3 + 4). A switch that evaluates the whole expression gives the same bits as a
-// tree of switches each of which evaluates one bracket.
+// Items are children of the switch. In [[0, 1, 2], [3, 4]] the positions are 0 1 2 3 4 from
+// left to right, and the value is ((0 + 1) + 2) + (3 + 4). A switch that evaluates the
+// whole expression gives the same bits as a tree of switches, each of which evaluates one
+// bracket.
 #pragma once
 
 #include <cstddef>
@@ -21,25 +21,25 @@ namespace tributary::aggregator {
 
 class Bracketing {
  public:
-  // For as many children as `wide` has places; it says whose data is in what it is accumulated in.
-  // Without a declaration: flat, by child.
+  // `wide` has an entry for each child: true if its data comes in the accumulator's type. Without a
+  // declaration the order is flat, by child.
   Bracketing(const std::optional<config::Bracket>& declared, const std::vector<bool>& wide);
 
-  // No inner brackets: any prefix of the order can be combined before the rest has come.
+  // True without inner brackets: any prefix of the order can be combined before the rest arrives.
   [[nodiscard]] bool flat() const { return depth_ <= 1; }
   [[nodiscard]] std::size_t depth() const { return depth_; }
   [[nodiscard]] std::uint16_t position_of(std::uint16_t child) const { return position_[child]; }
   [[nodiscard]] std::uint16_t child_at(std::uint16_t position) const { return child_[position]; }
 
   // acc = the whole expression over sources[position], `n` elements each. `scratch` has depth() - 1
-  // accumulators. True when an integer was saturated.
+  // accumulators. Returns true if an integer was saturated.
   bool evaluate(const Kernels& kernels, void* acc, std::span<const void* const> sources,
                 std::size_t n, std::span<std::byte* const> scratch) const;
   [[nodiscard]] std::size_t table_bytes() const;
 
  private:
   static constexpr std::uint32_t kLeaf = 0xFFFFFFFF;
-  struct Run {  // of a bracket: contributions that stand side by side, or one inner bracket
+  struct Run {                    // part of a bracket: adjacent contributions, or one inner bracket
     std::uint32_t inner = kLeaf;  // bracket, or a leaf run
     std::uint16_t first = 0;      // position
     std::uint16_t count = 0;

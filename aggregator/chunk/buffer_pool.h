@@ -1,10 +1,10 @@
 // Equal buffers cut from one piece of memory. The buffer returned last is taken first, because it
-// is the likeliest to be in cache.
+// is most likely still in cache.
 //
 // Each user's share is reserved when the shard is built, and a buffer has one owner. take() and
-// put() refuse what would break that, so a defect hurts its own epoch alone. A buffer that a
-// message still refers to is put back later: settle(), at the beginning of the next call, returns
-// those.
+// put() refuse what would break that, so a defect ends only the epoch that it occurs in. A buffer
+// that a message still refers to is put back later: settle(), at the beginning of the next call,
+// returns those buffers.
 #pragma once
 
 #include <cstddef>
@@ -32,14 +32,14 @@ class BufferPool {
     for (std::uint32_t i = 0; i < count; ++i) free_[i] = count - 1 - i;
   }
 
-  // kNone, by a defect: all are taken.
+  // Returns kNone if, by a defect, all buffers are taken.
   std::uint32_t take() {
     if (!TRIBUTARY_INVARIANT_HOLDS(free_count_ > 0)) return kNone;
     const std::uint32_t buffer = free_[--free_count_];
     taken_[buffer] = true;
     return buffer;
   }
-  // False, by a defect, and nothing has changed: it is not taken.
+  // Returns false, and changes nothing, if, by a defect, the buffer is not taken.
   [[nodiscard]] bool put(std::uint32_t buffer) {
     if (!release(buffer)) return false;
     put_released(buffer);
@@ -50,7 +50,7 @@ class BufferPool {
     free_[--later_] = buffer;
     return true;
   }
-  // It has no owner from now on, and is put_released() at some time.
+  // The buffer has no owner from now on; the caller passes it to put_released() later.
   [[nodiscard]] bool release(std::uint32_t buffer) {
     if (!TRIBUTARY_INVARIANT_HOLDS(buffer < taken_.size() && taken_[buffer])) return false;
     taken_[buffer] = false;
@@ -63,7 +63,7 @@ class BufferPool {
       put_released(buffer);
     }
   }
-  // What take() will give after `others` of them, if nothing is put back: a guess, to prefetch.
+  // The buffer that take() returns after `others` more calls, if none is put back: a prefetch hint.
   [[nodiscard]] std::uint32_t upcoming(std::uint32_t others) const {
     return free_[free_count_ > others ? free_count_ - 1 - others : 0];
   }
@@ -78,7 +78,7 @@ class BufferPool {
  private:
   std::byte* memory_;
   std::size_t buffer_bytes_;
-  // Free ones from the front, those to put back later from the back: together never more than all.
+  // Free buffers from the front, those to put back later from the back: together at most all.
   std::vector<std::uint32_t> free_;
   std::vector<std::uint8_t> taken_;  // by buffer
   static_assert(sizeof(std::uint32_t) + sizeof(std::uint8_t) == config::kBufferBytes);

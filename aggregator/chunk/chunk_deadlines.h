@@ -1,6 +1,6 @@
 // FIFO of the chunks that must end by a deadline, linked through their chunk entries. All members
 // of one queue have the same timeout, so arrival order is expiry order: arm, cancel and expire are
-// O(1), and looking at the front tells whether anything is due.
+// O(1), and the front entry alone tells whether any is due.
 #pragma once
 
 #include <span>
@@ -13,11 +13,11 @@ namespace tributary::aggregator {
 
 class ChunkDeadlines {
  public:
-  // Members are entries of `entries`, which stay where they are.
+  // Members are elements of `entries`, which must not move.
   ChunkDeadlines(Duration timeout, std::span<ChunkEntry> entries)
       : timeout_(timeout), entries_(entries) {}
 
-  // The time of arming is e.opened_at, which must not be before that of the previous call.
+  // The start of the timeout is e.opened_at, which must not be before that of the previous call.
   void arm(ChunkEntry& e) {
     const auto index = static_cast<std::uint32_t>(&e - entries_.data());
     e.armed = true;
@@ -34,7 +34,7 @@ class ChunkDeadlines {
     if (first == kNone || now - entries_[first].opened_at < timeout_) return nullptr;
     return &entries_[first];
   }
-  // Nothing is due before, neither what is a member now nor what is armed after now.
+  // No deadline ends before this: not of a current member, nor of one that is armed after now.
   [[nodiscard]] Instant next_due(Instant now) const {
     return (list_.empty() ? now : entries_[list_.oldest()].opened_at) + timeout_;
   }

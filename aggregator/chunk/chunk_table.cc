@@ -63,7 +63,7 @@ void ChunkTable::complete(ChunkEntry& e) {
 
 void ChunkTable::raise_low() {
   while (at(low_).state == ChunkState::complete && at(low_).seq == low_) ++low_;
-  // Children may hold what comes by another way than this switch.
+  // Children may hold results that came by another way than this switch.
   if (at_floor_ == 0 && present_ != 0) raise_floor();
 }
 
@@ -86,7 +86,7 @@ ChunkState ChunkTable::state_of(std::uint32_t seq) const {
 bool ChunkTable::acknowledge(std::uint16_t child, std::uint32_t seq) {
   const std::int32_t distance = seq_diff(seq, low_);
   if (distance > 0) return false;
-  // No child holds less, and half the number space away "before" has no meaning.
+  // No child holds less; and half the number space away, "before" has no meaning.
   if (distance > -2 * static_cast<std::int32_t>(window_)) raise_held(child, seq);
   return true;
 }

@@ -1,5 +1,5 @@
-// One child's data for one chunk, however it arrived (protocol rule 20): the header of an
-// aggregation packet is one front-end that fills it; others may follow.
+// One child's data for one chunk, in a form that does not depend on how it arrived (protocol rule
+// 20): one front end fills it from the header of an aggregation packet; others may follow.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace tributary::aggregator {
 
-// What every rank must agree on for a chunk; two contributions that differ end the epoch.
-// Three words without padding, so that comparing two of them takes three instructions.
+// The properties of a chunk that every rank must agree on; a difference ends the epoch. Three words
+// without padding, so that comparing two of them takes three instructions.
 struct ChunkDescription {
   static constexpr std::uint16_t kNoTarget = 0xFFFF;
 
@@ -24,7 +24,7 @@ struct ChunkDescription {
   std::uint64_t total_elements = 0;  // of the op; 0: not stated with this chunk
   std::uint16_t element_count = 0;
   std::int16_t scale_exponent = 0;
-  // The rank that alone gets the payload; of what concerns a model, the array; of a broadcast's
+  // The rank that alone gets the payload; for an op on a model, the array; for a broadcast's
   // agreement, the root.
   std::uint16_t target = kNoTarget;
   wire::DType dtype : 4 = wire::DType::none;
@@ -33,8 +33,8 @@ struct ChunkDescription {
   wire::Encoding encoding : 3 = wire::Encoding::plain;
   bool last : 1 = false;
 
-  // The same as three words, each read and written in one go: it is filled, compared and copied
-  // with every packet, and must not wait for stores of single fields.
+  // The same as three words, each read and written at once: it is filled, compared and copied for
+  // every packet, and must not wait for stores of single fields.
   [[nodiscard]] std::uint64_t word(std::size_t i) const {
     std::uint64_t value = 0;
     std::memcpy(&value, reinterpret_cast<const std::byte*>(this) + i * sizeof value, sizeof value);
@@ -54,7 +54,7 @@ struct ChunkDescription {
   bool operator==(const ChunkDescription& o) const {
     return ((word(0) ^ o.word(0)) | (word(1) ^ o.word(1)) | (word(2) ^ o.word(2))) == 0;
   }
-  // Equal, except that a total may be stated by one of the two only.
+  // Equal, except that only one of the two may state a total.
   [[nodiscard]] bool agrees_with(const ChunkDescription& o) const {
     return ((word(0) ^ o.word(0)) | (word(2) ^ o.word(2))) == 0 &&
            (word(1) == o.word(1) || word(1) == 0 || o.word(1) == 0);
@@ -73,8 +73,8 @@ inline ChunkDescription as_float(ChunkDescription d) {
   return d;
 }
 
-// As which of its op's chunks the OpHistory keeps the arrivals of this one; or that it keeps
-// nothing of the op, whose only chunk here it is, unless something goes wrong.
+// The role of this chunk in its op for OpHistory's arrivals; or that none are kept: the op has only
+// this chunk here, and gets a record only if something goes wrong.
 enum class KeptAs : std::uint8_t { nothing, first, last, passed_over };
 
 struct Contribution {
@@ -85,20 +85,26 @@ struct Contribution {
   bool resend = false;
   bool at_ps = false;                  // asks for the completion engine (O2, O6, rule 14)
   bool overflow = false;               // of a sum: sticky (rule 12)
-  bool congested = false;              // the same (rule 15)
-  KeptAs kept = KeptAs::nothing;       // of what opens a chunk
+  bool congested = false;              // sticky, too (rule 15)
+  KeptAs kept = KeptAs::nothing;       // for data that opens a chunk
   std::span<const std::byte> payload;  // element_count × size of dtype bytes, checked
 };
 
-// One rank alone gets the payload of such a result.
+// True for what ranks say to their parameter server about its model as a whole: not one of the
+// job's reductions, whichever those are (docs/protocol/hosts.md).
+inline bool concerns_whole_model(const ChunkDescription& d) {
+  return d.collective == wire::Collective::open && d.target == wire::kModelStep &&
+         d.dtype == wire::DType::uint32 && d.reduce_op == wire::ReduceOp::sum;
+}
+// True if one rank alone gets the payload of such a result.
 constexpr bool has_target(wire::Collective c) {
   return c == wire::Collective::reduce || c == wire::Collective::reduce_scatter;
 }
-// One rank's data, as it came, to all. `of`: a ChunkDescription, or the header of data.
+// True if one rank's data goes to all unchanged. `of`: a ChunkDescription, or a data header.
 constexpr bool is_passed_on(const auto& of) {
   return wire::moves_data(of.collective) && of.element_count != 0;
 }
-// All ranks say how they take part in such an op; there is nothing to combine.
+// True for the chunk in which all ranks state how they take part; it has nothing to combine.
 constexpr bool is_agreement(const auto& of) {
   return wire::moves_data(of.collective) && of.element_count == 0;
 }
@@ -106,12 +112,12 @@ constexpr bool has_elements(const ChunkDescription& d) {
   return d.dtype != wire::DType::none && !is_agreement(d);
 }
 
-// A sum may not pass for parameters, nor the other way round.
+// True if the result is of the op's kind: a sum may not stand for parameters, nor vice versa.
 constexpr bool is_result_of(wire::Collective c, const wire::Header& result) {
   return wire::concerns_model(c) == ((result.flags & wire::kFlagParams) != 0);
 }
 
-// Why a packet goes to the completion engine: ESCALATION says it, data shows it by its flags.
+// Why a packet goes to the completion engine: ESCALATION has a reason, data has flags.
 inline wire::Reason escalation_reason(const wire::Header& h) {
   if (h.reason != wire::Reason::none && h.reason <= wire::Reason::verify) return h.reason;
   if ((h.flags & wire::kFlagCollision) != 0) return wire::Reason::collision;
@@ -120,7 +126,7 @@ inline wire::Reason escalation_reason(const wire::Header& h) {
   return wire::Reason::none;
 }
 
-// `d` is new.
+// `d` must be newly constructed.
 inline void describe(const wire::Packet& packet, ChunkDescription& d) {
   const wire::Header& h = packet.header;
   const auto bits = [](auto field) { return static_cast<std::uint64_t>(field); };
@@ -150,12 +156,12 @@ inline ChunkDescription describe(const wire::Packet& packet) {
   return d;
 }
 
-// A sum; or a worker's fixed-point numbers, some of which were out of range.
+// True for a sum, and for a worker's fixed-point numbers, some of which may be out of range.
 constexpr bool may_overflow(const wire::Header& h) {
   return h.type == wire::PacketType::aggregate || h.encoding == wire::Encoding::block_scaled;
 }
 
-// Says from which op on a worker is excluded, or takes part again (rule 14).
+// Writes the op from which on a worker is excluded, or takes part again (rule 14).
 inline void write_exclusion(const Exclusion& ops, wire::Header& h) {
   h.flags = ops.open() ? wire::kFlagExcluded : 0u;
   h.op = ops.open() ? ops.from : ops.until;

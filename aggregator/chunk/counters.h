@@ -1,5 +1,5 @@
-// What the engine counts. ShardCounters are written by the shard's owner, JobCounters' own ones by
-// the engine's; any thread reads. A job's figures are sums over its shards.
+// The engine's counters. The shard's owner writes ShardCounters, the engine's thread JobCounters'
+// own ones; any thread reads. A job's figures are sums over its shards.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace tributary::aggregator {
 
-// Reasons for an escalation are the first of wire::Reason.
+// The reasons for an escalation come first in wire::Reason.
 inline constexpr std::size_t kEscalationReasons =
     static_cast<std::size_t>(wire::Reason::verify) + 1;
 
@@ -24,7 +24,7 @@ struct HoldTimes {
   Histogram ns;
   Counter total_ns;
 
-  // Times of bucket b are below it; of the last one, anything.
+  // Times in a bucket are below its bound; the last bucket holds any longer time, too.
   static constexpr Duration bound(std::size_t bucket) {
     return Duration::ns(static_cast<std::int64_t>(Histogram::bound(bucket)));
   }
@@ -45,9 +45,9 @@ struct HoldTimes {
   }
 };
 
-// Of one job in one shard.
+// Counters of one job in one shard.
 struct ShardCounters {
-  // What most packets count, together.
+  // Counters that most packets update, together.
   Counter contributions;       // taken into a sum
   Counter contribution_bytes;  // payload of those
   Counter bytes_in;            // payload of all contributions
@@ -59,7 +59,7 @@ struct ShardCounters {
   Counter results_retained;    // gauge
 
   Counter duplicates;
-  Counter stale;  // of a chunk finished long ago
+  Counter stale;  // data of a chunk that was finished long ago
   Counter probes;
   Counter resends;         // contributions with the resend flag
   Counter results_resent;  // answers from retained results
@@ -74,14 +74,14 @@ struct ShardCounters {
   Counter probes_up;       // questions to the parent
   Counter recalls;         // to the host, for a result that some child is known to hold
   Counter host_results;    // results that came back
-  Counter degraded;        // of those: that lack ranks
-  Counter late;            // data of ranks that such a result lacks, answered with it
+  Counter degraded;        // results among those that lack ranks
+  Counter late;            // data of ranks that such a result lacks; the answer is that result
   Counter marked_data;     // contributions and sums that met a queue (rule 15)
   Counter slot_marks;      // chunks marked because slots are scarce
-  Counter marked_results;  // chunks whose result tells the ranks
+  Counter marked_results;  // chunks whose result carries the mark to the ranks
   Counter cache_hits;
   Counter cache_misses;
-  Counter cache_evictions;  // results of this job that made room, for whichever job's
+  Counter cache_evictions;  // results of this job that made room, for any job's
   std::array<Counter, kEscalationReasons> escalations;  // chunks, by reason
   HoldTimes slot_hold;
 
@@ -91,11 +91,11 @@ struct ShardCounters {
   void include(const ShardCounters& other);
 };
 
-// Of one child of a job in one shard.
+// Counters of one child of a job in one shard.
 struct ChildTotals {
   Counter missed_deadlines;  // chunks that were given up without its data
   Counter timed_arrivals;    // data of an op's first or last chunk here
-  Counter lateness_ns;       // of those, behind the first of the chunk
+  Counter lateness_ns;       // of those arrivals, behind the first of the chunk
 
   void include(const ChildTotals& other) {
     missed_deadlines.add(other.missed_deadlines.get());
@@ -104,7 +104,7 @@ struct ChildTotals {
   }
 };
 
-// Of one job: the sum of its shards, and what concerns its membership.
+// Counters of one job: the sum of its shards, and its membership.
 struct JobCounters : ShardCounters {
   Counter nacks;
   Counter joins;
@@ -117,11 +117,19 @@ struct JobCounters : ShardCounters {
   Counter aborts_shutdown;
   Counter aborts_parent;  // the switch above fell silent, or does not know the epoch
   Counter aborts_host;    // no completion host answered
-  Counter aborts_above;   // the switch above said so
-  Counter aborts_below;   // a switch below said so
-  Counter aborts_change;  // the job has another configuration
-  Counter aborts_broken;  // an invariant is: a defect of the switch, or of a completion host
+  Counter aborts_above;   // the switch above sent ABORT
+  Counter aborts_below;   // a switch below sent ABORT
+  Counter aborts_change;  // the job's configuration changed
+  Counter aborts_broken;  // an invariant broke: a defect of the switch or of a completion host
   Counter members;        // gauge: ranks of the running epoch still present
+  Counter drains;         // epochs that ended after an op that all ranks finished
+  Counter drained_by;     // gauge: id of the switch that wanted the last of them
+  Counter drained_at;     // gauge: how many ops that epoch had
+  Counter retries;        // epochs in which ranks do again what they lost with another one
+  Counter last_pause_ns;  // gauge: how long callers waited when one epoch followed another that way
+  Counter pause_ns;       // all of these together
+  using Pauses = LogHistogram<20, 16>;  // the first bucket: about 1 ms; the last: above 17 s
+  Pauses pauses;
 };
 
 inline void ShardCounters::include(const ShardCounters& other) {

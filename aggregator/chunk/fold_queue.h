@@ -1,14 +1,14 @@
-// Sums that are decided and not made yet, of one burst or of several. What is decided for one chunk
-// waits together, and is combined in one pass: its sum is written once, not once a contribution.
-// And a CPU streams bytes best when nothing else comes between them.
+// Sums that are decided but not computed yet, of one burst or several. The data for one chunk waits
+// together and is combined in one pass: its sum is written once, not once a contribution. And a CPU
+// streams bytes fastest without other work in between.
 //
 //   decided ──add──▶ groups, each of a chunk: [data, data, ...] into sum
 //                       │
 //                       ├── settle(chunk): when it is complete
-//                       └── settle(): before anybody looks at a sum, and at the end
+//                       └── settle(): before any sum is read, and at the end
 //
-// Invariant: all of a chunk that waits is in one group, in the order in which it was decided, so
-// that a sum has the same bits as if it had been made at once. Data must stay where it is until
+// Invariant: all waiting data of a chunk is in one group, in the order in which it was decided, so
+// that a sum has the same bits as if it had been computed at once. Data must stay in place until
 // then. Owner: one Shard.
 #pragma once
 
@@ -23,7 +23,7 @@
 
 namespace tributary::aggregator {
 
-// What one child's data does to its chunk's sum.
+// How one child's data changes its chunk's sum.
 struct Fold {
   enum class How : std::uint8_t {
     copy,   // another switch's accumulator opens it
@@ -52,7 +52,7 @@ struct Fold {
 
 class FoldQueue {
  public:
-  // From here to end() sums may wait.
+  // Between this and end(), sums may be delayed.
   void begin() { open_ = true; }
   void end() {
     settle();
@@ -64,12 +64,12 @@ class FoldQueue {
     if (count_ >= most_chunks(std::size_t{fold.elements} * fold.kernels->wire_bytes)) settle();
     groups_[count_++].begin(fold);
   }
-  // What waits for this chunk.
+  // Computes the delayed sums of this chunk.
   void settle(const ChunkEntry& chunk) {
     if (!chunk.data_waits) return;
     Group& group = group_of(chunk);
     group.make();
-    // It came last, and nothing else: the next one has its place.
+    // If its group is the newest one, the next group takes its place.
     if (next_ == count_) next_ = --count_;
   }
   void settle() {
@@ -77,9 +77,9 @@ class FoldQueue {
       make_all();
   }
 
-  static constexpr std::size_t kMostData = 8;  // what one pass takes at its best
-  // Chunks for which data waits, when some comes for one more. Short payloads and their sums are in
-  // the first cache, and so many stay there beside those of the next packets.
+  static constexpr std::size_t kMostData = 8;  // the most that one pass combines at full speed
+  // The most chunks that may have data waiting. Short payloads and their sums are in the first
+  // cache, and that many stay there beside those of the next packets.
   static constexpr std::size_t most_chunks(std::size_t payload_bytes) {
     return payload_bytes <= kShortPayload ? kMostShort : kMostGroups;
   }
@@ -88,7 +88,7 @@ class FoldQueue {
   static constexpr std::size_t kMostGroups = 64;
   static constexpr std::size_t kMostShort = 4;
 
-  // Of one chunk: what is done first, and what is added to that in the same pass.
+  // One chunk's delayed work: the first operation, and the data that the same pass adds.
   struct Group {
     Fold first;
     std::size_t count = 0;  // of data, the first included
@@ -131,7 +131,7 @@ class FoldQueue {
       fold.make();
     }
   }
-  // Ranks send a job's chunks in the same order, more often than not.
+  // Searches from the last hit on: ranks mostly send a job's chunks in the same order.
   Group& group_of(const ChunkEntry& chunk) {
     const auto is_of = [&](std::size_t at) {
       return groups_[at].count != 0 && groups_[at].first.chunk == &chunk;
@@ -148,7 +148,7 @@ class FoldQueue {
 
   std::array<Group, kMostGroups> groups_;
   std::size_t count_ = 0;
-  std::size_t next_ = 0;  // where to look first
+  std::size_t next_ = 0;  // where the search begins
   bool open_ = false;
 };
 

@@ -1,5 +1,5 @@
-// From job id to what belongs to the job: open addressing in one array, filled once. Half of it
-// stays empty, so that most look-ups touch one place.
+// Maps a job id to the job's data: open addressing in one array, filled once. Half of it stays
+// empty, so that most look-ups touch one entry.
 #pragma once
 
 #include <bit>
@@ -13,11 +13,11 @@ namespace tributary::aggregator {
 template <typename T>
 class JobIndex {
  public:
-  // Two entries at least: the hash may not be shifted by its whole width.
+  // At least two entries: a shift by the hash's whole width is not defined.
   explicit JobIndex(std::size_t jobs)
       : entries_(config::index_entries(jobs)), shift_(64 - std::countr_zero(entries_.size())) {}
 
-  // False when the id is there already.
+  // Returns false if the id is already there.
   bool insert(std::uint32_t id, T* job) {
     std::size_t i = home(id);
     for (; entries_[i].job != nullptr; i = (i + 1) & (entries_.size() - 1))

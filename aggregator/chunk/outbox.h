@@ -1,6 +1,6 @@
-// What an engine wants sent: a bounded list that a front end turns into frames and clears after
-// every call. Payload spans point into engine memory and are valid until the next call into
-// the engine.
+// The messages that an engine wants to send: a bounded list that a front end turns into frames and
+// clears after every call. Payload spans point into engine memory and are valid until the next call
+// into the engine.
 #pragma once
 
 #include <array>
@@ -39,7 +39,7 @@ class Outbox {
  public:
   explicit Outbox(std::size_t capacity) : items_(capacity) {}
 
-  // The next free entry, reset but for its extension bytes; nullptr when full (counted).
+  // Returns the next free entry, reset but for its extension bytes; nullptr when full (counted).
   Outgoing* add() {
     if (used_ == items_.size()) {
       ++overflows_;

@@ -1,4 +1,4 @@
-// How payloads come to whoever sums them.
+// How payloads reach the code that sums them.
 #pragma once
 
 #include <cstddef>
@@ -8,17 +8,17 @@
 
 namespace tributary::aggregator {
 
-// Who looks at a packet's payload first.
+// Whether a packet's payload has been read before it is summed.
 enum class Payloads : std::uint8_t {
-  read_first,  // whoever handles the packet, before it is decided: to verify it
-  untouched,   // nobody before it is summed
+  read_first,  // the packet's handler reads it before the decision, to verify it
+  untouched,   // its sum is the first to read it
 };
 
-// Short ones are fetched whole: summing them is over before a CPU's own prefetcher has seen where
-// they go on.
+// Payloads up to this size are prefetched whole: they are summed before the CPU's own prefetcher
+// detects the stream.
 inline constexpr std::size_t kShortPayload = 1024;
 
-// Of a payload that nobody has touched, or of the sum that it is added to, what is fetched ahead.
+// Prefetches the start of an untouched payload, or of the sum that it is added to.
 inline void prefetch_start(const std::byte* data, std::size_t bytes) {
   constexpr std::size_t kStartOfLong = 256;
   if (bytes <= kShortPayload)

@@ -1,8 +1,8 @@
-// Memory that was reserved at start for jobs of a later configuration: pieces of any size, first
-// fit. A piece goes back when it is destroyed.
+// Memory that is reserved at start for jobs of a later configuration: pieces of any size, first
+// fit. A piece is returned when it is destroyed.
 //
-// Control thread only: pieces are taken while a change is prepared and given back when it has been
-// applied; in between the packet loop uses what is in them.
+// Control thread only: takes pieces while it prepares a change, and returns them after the change
+// was applied; in between the packet loop uses their memory.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,7 @@ class Reserve {
     std::span<std::byte> bytes_;
   };
 
-  // nullopt: no gap is that large. `bytes` is a multiple of a cache line.
+  // Returns nullopt if no gap is that large. `bytes` is a multiple of a cache line.
   std::optional<Piece> take(std::size_t bytes) {
     std::size_t begin = 0;
     auto next = used_.begin();

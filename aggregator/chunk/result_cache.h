@@ -1,8 +1,8 @@
 // Results that every child has acknowledged, by (job, op, chunk) (C4): as many as there are spare
-// buffers of their size, the oldest first to go. Results that somebody may still lack never come
+// buffers of their size; the oldest is evicted first. Results that a rank may still lack are never
 // here; their chunk entries keep them.
 //
-// Holds buffers of one BufferPool; who puts one in or takes one out returns it there.
+// Holds buffers of one BufferPool; the caller that puts one in or takes one out returns it there.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ class ResultCache {
     std::uint32_t job = kNone;  // place in the configuration; kNone: empty
     std::uint32_t seq = 0;
     std::uint32_t buffer = kNone;
-    std::uint32_t next = kNone;   // with the same hash
-    std::uint32_t older = kNone;  // of the same job
+    std::uint32_t next = kNone;   // next entry with the same hash
+    std::uint32_t older = kNone;  // next older entry of the same job
     std::uint32_t newer = kNone;
     std::uint32_t flags = 0;  // of the RESULT
     ChunkDescription description;
@@ -28,17 +28,17 @@ class ResultCache {
   // For the jobs of a configuration.
   ResultCache(std::uint32_t capacity, std::size_t jobs);
 
-  // What had to go: its buffer, and whose result it was. None: kNone, both.
+  // The evicted result: its buffer and its job. Both are kNone if none was evicted.
   struct Evicted {
     std::uint32_t job = kNone;
     std::uint32_t buffer = kNone;
     bool operator==(const Evicted&) const = default;
   };
-  // Keeps the result and owns its buffer; with no capacity it is the one that has to go.
+  // Keeps the result and owns its buffer; without capacity, this result itself is evicted.
   Evicted put(std::uint32_t job, std::uint32_t seq, std::uint32_t buffer, std::uint32_t flags,
               const ChunkDescription& description);
   [[nodiscard]] const Entry* find(std::uint32_t job, std::uint32_t op, std::uint32_t chunk) const;
-  // Takes out all results of this job, in as many steps; each one's buffer goes to `put_back`.
+  // Removes all results of this job, one step each; passes each buffer to `put_back`.
   template <typename F>
   void drop(std::uint32_t job, F put_back) {
     if (entries_.empty()) return;

@@ -37,7 +37,7 @@ void SlotPool::share_out() {
   }
 }
 
-// Every seed is as good as a new draw. Were it a step instead, the same for every job, two jobs
+// Each seed is like a new random draw. If a seed were a step instead, equal for all jobs, two jobs
 // that have collided and both change their seeds would collide again, for ever.
 std::uint32_t SlotPool::slot_of(std::uint32_t job, std::uint8_t seed, std::uint32_t seq) const {
   const std::uint64_t key = std::uint64_t{job} << 8 | seed;

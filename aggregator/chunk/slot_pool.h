@@ -1,11 +1,11 @@
-// The slots that the dynamic jobs of a shard share (O7): who holds which, and who may have another.
+// The slots that the dynamic jobs of a shard share (O7): their owners, and which job may take more.
 //
 // A chunk's slot is fixed by hash(job, seed) + seq, so a job does not collide with itself while its
-// window fits the pool; it collides with other jobs. (It may where its seed changes, and where seqs
+// window fits the pool; it collides with other jobs. (It may while its seed changes, and where seqs
 // wrap in a pool whose size is no power of two; that chunk is escalated like any other.) Each
-// running job is guaranteed an equal share of the pool, or its quota if that is less; beyond that
-// it may borrow what no other running job's guarantee needs, and gives it back where it is in the
-// way of one who is owed. So a greedy job cannot starve another.
+// running job is guaranteed an equal share of the pool, or its quota if that is less. Beyond that
+// it may borrow slots that no other running job's guarantee needs, and returns one where it blocks
+// a job that is below its guarantee. So a greedy job cannot starve another.
 #pragma once
 
 #include <cstdint>
@@ -26,33 +26,33 @@ class SlotPool {
   };
   static_assert(sizeof(Owner) == config::kPoolSlotBytes);
 
-  // Of `slots` slots, for the jobs of a configuration; quota 0: the job takes no part.
+  // For `slots` slots and the jobs of a configuration; quota 0: the job takes no part.
   SlotPool(std::uint32_t slots, std::vector<std::uint32_t> quotas);
 
-  // Another job is in this place. It does not run.
+  // The place has another job from now on, which does not run yet.
   void set_quota(std::uint32_t job, std::uint32_t quota) { shares_[job].quota = quota; }
-  void start(std::uint32_t job);  // it runs: its guarantee counts
-  void stop(std::uint32_t job);   // all its slots are given back
+  void start(std::uint32_t job);  // the job runs: its guarantee counts
+  void stop(std::uint32_t job);   // returns all its slots
 
   [[nodiscard]] std::uint32_t slot_of(std::uint32_t job, std::uint8_t seed,
                                       std::uint32_t seq) const;
   [[nodiscard]] const Owner& owner(std::uint32_t slot) const { return owners_[slot]; }
-  // Within its share, whatever the slot.
+  // True if one more slot stays within the job's share, whichever slot it is.
   [[nodiscard]] bool may_take(std::uint32_t job) const;
-  // It holds less than it is guaranteed; more.
+  // True if the job holds less than its guarantee; the next function: if it holds more.
   [[nodiscard]] bool is_owed(std::uint32_t job) const { return unfilled(shares_[job]) > 0; }
   [[nodiscard]] bool borrows(std::uint32_t job) const {
     return shares_[job].held > shares_[job].guaranteed;
   }
-  // False, by a defect, and nothing has changed: it is not free.
+  // Returns false, and changes nothing, if, by a defect, the slot is not free.
   [[nodiscard]] bool take(std::uint32_t slot, std::uint32_t job, std::uint32_t seq, Instant now);
   void touch(std::uint32_t slot, Instant now) { owners_[slot].touched = now; }
-  // False, by a defect, and nothing has changed: `job` is not the slot's owner.
+  // Returns false, and changes nothing, if, by a defect, `job` is not the slot's owner.
   [[nodiscard]] bool give(std::uint32_t slot, std::uint32_t job);
 
-  // So few are free that jobs meet each other's (rule 15). One alone meets nobody.
+  // True if so few slots are free that jobs collide (rule 15). A single job never collides.
   [[nodiscard]] bool scarce() const { return free_ < slots() / kScarce && running_ > 1; }
-  // They are, and a smaller window of this job would leave more to others.
+  // True if slots are scarce, and a smaller window of this job would leave more to the others.
   [[nodiscard]] bool crowded_by(std::uint32_t job) const { return scarce() && held(job) > 0; }
 
   [[nodiscard]] std::uint32_t slots() const { return static_cast<std::uint32_t>(owners_.size()); }

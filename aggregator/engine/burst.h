@@ -1,11 +1,11 @@
-// A burst of packets through an engine, with the bytes that the next ones need on their way to the
-// cache: a packet's own work is shorter than one miss, and each packet has several.
+// Passes a burst of packets to an engine, and prefetches what the next packets need: a packet's own
+// work is shorter than one cache miss, and each packet has several.
 //
 //   received ──prefetch_entry──▶ chunk entry, sender         (whole burst, before any is handled)
 //   some ahead ──prefetch_data──▶ payload, sum so far      (as each is handled)
 //
-// Where nobody has read the payloads yet, sums had better wait: Engine::begin_burst(). Nothing of
-// it changes what is decided, or any bit of a sum.
+// If the payloads have not been read yet, sums should be delayed: Engine::begin_burst(). Neither
+// this nor prefetching changes any decision, or any bit of a sum.
 #pragma once
 
 #include <cstddef>

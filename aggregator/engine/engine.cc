@@ -10,12 +10,12 @@
 namespace tributary::aggregator {
 namespace {
 
-// Room for START to every rank of the largest job, and for what one packet adds to that.
+// Room for START to every rank of the largest job, and for messages that one packet adds.
 constexpr std::size_t kOutboxReserve = 16;
-// Heartbeats and new leases take milliseconds at least: not every burst has to ask each job.
+// Heartbeats and leases take milliseconds at least, so not every burst has to check each job.
 constexpr Duration kJobsApart = Duration::us(100);
 
-// The loader refuses such files with their place; this is for configurations made by hand.
+// The loader refuses such files and names the line; this is for configurations built in code.
 void check_slots(const config::SwitchConfig& config) {
   std::uint64_t partitions = 0;
   std::uint32_t largest = 0;
@@ -40,7 +40,7 @@ bool is_data(wire::PacketType type) {
           (bit(contribution) | bit(aggregate) | bit(probe) | bit(ack) | bit(escalation))) != 0;
 }
 
-// What switches say to those below them, and ABORT, which they also say to those above.
+// Packet types that a switch sends to those below it, and ABORT, which it also sends up.
 bool goes_down(wire::PacketType type) {
   using enum wire::PacketType;
   return (bit(type) &
@@ -70,7 +70,7 @@ Engine::Impl::Impl(const config::SwitchConfig& config, EngineStart start)
     own_memory.reset(new (kBufferAlignment) std::byte[payload_bytes]);
     left = {own_memory.get(), payload_bytes};
   }
-  std::fill(left.begin(), left.end(), std::byte{0});  // no page fault is left for the packet path
+  std::fill(left.begin(), left.end(), std::byte{0});  // touches each page: no page faults later
   for (std::size_t s = 0; s < config::engine_shards(config); ++s) {
     const auto index = static_cast<std::uint8_t>(s);
     const std::size_t bytes = Shard::payload_bytes(config, index);
@@ -117,13 +117,15 @@ Decision Engine::Impl::check_member(Job& job, const wire::Packet& packet, const 
                                     Instant now, Outbox& out) {
   const wire::Header& h = packet.header;
   const bool of_last_epoch = h.epoch == job.membership.epoch() && h.epoch != 0;
-  // First: its child index may have been that of an earlier configuration.
+  // Checked first: the packet's child index may be that of an earlier configuration.
   if (of_last_epoch && job.last_abort.reason != wire::Reason::none &&
       job.last_abort.epoch == h.epoch) {
     send_abort(job, &from, out);
     return {Verdict::refused, DropReason::aborted};
   }
-  if (!job.child_map.knows(h))
+  // A rank may be outside a job that was resized since.
+  const bool was_inside = config::resizes(job.config) && !of_last_epoch;
+  if (!job.child_map.knows(h) && !was_inside)
     return refuse(packet, from, wire::Reason::bad_rank, DropReason::bad_child, &job, out);
   if (!of_last_epoch)
     return refuse(packet, from, wire::Reason::stale_epoch, DropReason::stale_epoch, &job, out);
@@ -143,7 +145,7 @@ Decision Engine::Impl::on_data(Shard& shard, const wire::Packet& packet, const E
   return decision;
 }
 
-// Everything that is not data for a shard from a member of the running epoch.
+// Handles all packets but data for a shard from a member of the running epoch.
 Decision Engine::Impl::on_control(const wire::Packet& packet, const Endpoint& from, Instant now,
                                   Outbox& out) {
   using wire::PacketType;
@@ -158,7 +160,7 @@ Decision Engine::Impl::on_control(const wire::Packet& packet, const Endpoint& fr
   if (const Decision d = check_member(*job, packet, from, now, out); d.verdict != Verdict::noted)
     return d;
   if (type == PacketType::lease) {
-    // A switch wants to know whether the one above it lives.
+    // A switch asks whether the one above it is alive.
     if (job->child_map[packet.header.child].is_switch) send_ack(*job, packet, from, out);
     return {Verdict::noted};
   }
@@ -217,11 +219,12 @@ void Engine::Impl::list_ranks(Job& job, std::size_t children) {
   job.last_abort.missing.assign(ranks.ranks().begin(), ranks.ranks().end());
 }
 
-// job.last_abort's missing ids, error and chunk are filled; everything the epoch held is freed.
+// Ends the epoch; the caller has filled job.last_abort's ids, error and chunk. Frees all it held.
 void Engine::Impl::abort_epoch(Job& job, wire::Reason reason, Outbox& out) {
   for (std::uint32_t c = 0; c < job.child_map.count(); ++c) collect_last_heard(job, c);
   job.last_abort.reason = reason;
   job.last_abort.epoch = job.membership.epoch();
+  if (job.drain.under_way()) job.drain.phase = Drain::Phase::failed;
   send_abort(job, nullptr, out);
   send_farewell(job, out);
   job.membership.abort();
@@ -249,7 +252,7 @@ void Engine::Impl::clear_shards(const Job& job) {
 
 Engine::Engine(const config::SwitchConfig& config, EngineStart start)
     : impl_(std::make_unique<Impl>(config, start)) {
-  // What people were told and what was taken are worked out apart; they must not drift.
+  // The planned figures and the memory that is taken are computed separately; they must not differ.
   if (memory_bytes() != config::aggregation_memory(config).total())
     throw std::logic_error("aggregation memory: " + std::to_string(memory_bytes()) +
                            " bytes taken, " +
@@ -273,6 +276,9 @@ Decision Engine::Impl::on_other(const wire::Packet& packet, const Endpoint& from
   const bool both_ways = h.type == wire::PacketType::ack || h.type == wire::PacketType::escalation;
   if (goes_down(h.type) || (both_ways && is_from_parent(h.job, from)))
     return on_downward(packet, from, now, out);
+  if (h.type == wire::PacketType::lease && !packet.extensions.empty())
+    if (const auto drain = wire::find_drain(packet.extensions))
+      return on_drain(packet, *drain, from, now, out);
   Shard* const shard = shard_at(h.shard);
   if (is_data(h.type) && shard != nullptr) return on_data(*shard, packet, from, now, out);
   return on_control(packet, from, now, out);
@@ -304,6 +310,8 @@ void Engine::expire(Instant now, Outbox& out) {
     const Instant next = job->membership.next_scan();
     if (next > now) impl_->jobs_due = std::min(impl_->jobs_due, next);
     if (job->upstream) impl_->expire_upstream(*job, now, out);
+    if (job->drain.phase != Drain::Phase::none || job->drain.held_by != 0)
+      impl_->expire_drain(*job, now, out);
   }
 }
 

@@ -1,9 +1,9 @@
-// Shards that another owner has for a time (rule 16), and what they learn when they come back.
+// Shards that another owner has for a time (rule 16), and how they catch up when they come back.
 //
-// Two threads may be at work then: the engine's, which decides who takes part and does not touch
-// the shard, and the owner's, which decides about chunks and changes nothing that the engine reads
-// but counters and when members were heard of. So all that the engine decides meanwhile about
-// members must be something that the shard can make up for; what cannot be, waits until it is back.
+// Two threads may then be at work. The engine's thread decides who takes part and leaves the shard
+// alone; the owner's decides about chunks, and changes nothing that the engine reads but counters
+// and when members were heard. So a decision of the engine about members waits until the shard is
+// back, unless the shard can catch up on it.
 #include <algorithm>
 #include <stdexcept>
 #include <string>
@@ -23,7 +23,7 @@ const Shard* Engine::Impl::any_shard(const Job& job) const {
   return nullptr;
 }
 
-// Jobs would stand in places of a shard that knows others there.
+// Otherwise jobs would stand in places of a shard that knows other jobs there.
 void Engine::Impl::check_all_here() const {
   if (std::find(shards.begin(), shards.end(), nullptr) != shards.end())
     throw std::logic_error("a shard was handed over between prepare() and apply()");

@@ -1,9 +1,9 @@
-// Change of configuration while jobs run (rule 16): jobs that are the same keep their place and
-// all that is in it; the others end their epoch and make room for what comes.
+// Change of configuration while jobs run (rule 16): unchanged jobs keep their place and all state;
+// the others end their epoch and make room for new ones.
 //
-// A job that only changes takes over what outlives an epoch: its counters, who finishes its
-// chunks, how its last epoch ended, nonces that have had their epoch, and, where that is the same,
-// its dealings with the switch above.
+// A job that only changes takes over the state that outlives an epoch: its counters, its completion
+// host, how its last epoch ended, nonces that have had their epoch, and, if that is the same, its
+// state towards the switch above.
 #include <algorithm>
 #include <stdexcept>
 #include <string>
@@ -23,7 +23,7 @@ std::uint16_t port_index(const config::SwitchConfig& config, const std::string& 
 // Partitions of slots that are in use: first slot and number.
 using Partitions = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
-// The lowest slot from which on `count` are free; takes them.
+// Takes the lowest slot from which on `count` slots are free.
 std::uint32_t take_gap(Partitions& used, std::uint32_t count) {
   std::sort(used.begin(), used.end());
   std::uint32_t begin = 0;
@@ -52,7 +52,7 @@ std::unique_ptr<Job> Engine::Impl::make_job(const config::SwitchConfig& config,
   return job;
 }
 
-// Jobs that stay keep place and slots; the others take what is free.
+// Jobs that stay keep place and slots; the others take free ones.
 std::vector<JobPlacement> Engine::Impl::place_jobs(const config::SwitchConfig& next) const {
   std::vector<JobPlacement> placed;
   Partitions partitions;
@@ -85,8 +85,8 @@ std::vector<JobPlacement> Engine::Impl::place_jobs(const config::SwitchConfig& n
   return placed;
 }
 
-// The pool of the dynamic jobs stays as large as it was at start; that the rest of switch.slots
-// holds the partitions of the others is the file's own affair, which has been checked.
+// The pool of the dynamic jobs stays as large as it was at start. The file's own check ensures that
+// the rest of switch.slots holds the partitions of the other jobs.
 void Engine::Impl::check_slots_for(const config::SwitchConfig& next) const {
   const std::uint32_t pool = all_shards.front()->pool_slots();
   for (const config::JobConfig& job : next.jobs)
@@ -129,7 +129,9 @@ void Engine::quiesce(const EngineChange& change, Outbox& out) {
     Job& job = *impl_->job_index.find(id);
     if (job.membership.state() != JobState::running) continue;
     impl_->set_cause(job, impl_->switch_id);
-    job.last_abort.missing.clear();
+    // Those that have not finished the op after which the epoch was to end.
+    if (job.drain.under_way())
+      impl_->list_ranks(job, job.membership.awaited(impl_->scratch_ids, Instant()));
     job.counters.aborts_change.add();
     impl_->abort_epoch(job, wire::Reason::configuration_changed, out);
   }
@@ -140,6 +142,14 @@ void Engine::Impl::inherit(Job& from, Job& to) {
   to.completion_host = from.completion_host;
   to.host_term = from.host_term;
   std::swap(to.last_abort, from.last_abort);
+  to.drain = from.drain;
+  to.drain.hold(Holder::change, false);
+  to.drain.forming = {};
+  const std::uint32_t size = from.child_map.workers();
+  if (config::resizes(to.config) && config::resizes(from.config) && size <= to.config.workers) {
+    to.resize(size);
+    to.newcomers_from = from.newcomers_from;
+  }
   for (std::uint32_t child = 0; child < to.child_map.count(); ++child) {
     const auto other = from.child_map.child_of(to.child_map.lowest_rank(child));
     if (other && from.child_map[*other].id == to.child_map[child].id &&
@@ -151,7 +161,7 @@ void Engine::Impl::inherit(Job& from, Job& to) {
       to.config.lease != from.config.lease)
     return;
   to.upstream = from.upstream;
-  if (to.upstream->state() == Upstream::State::joining) to.upstream->end();  // for another tree
+  if (to.upstream->state() == Upstream::State::joining) to.upstream->end();  // of another tree
 }
 
 void Engine::apply(EngineChange& change) {
@@ -169,7 +179,7 @@ void Engine::apply(EngineChange& change) {
   std::swap(impl_->outbox_capacity, change.outbox_capacity);
 }
 
-void Engine::Impl::end_where(Job& job, const Engine::Gone& gone, Outbox& out) {
+std::size_t Engine::Impl::lose_where(Job& job, const Engine::Gone& gone) {
   std::size_t lost = 0;
   for (std::uint32_t child = 0; child < job.child_map.count(); ++child) {
     const Member& m = job.membership.member(child);
@@ -177,11 +187,31 @@ void Engine::Impl::end_where(Job& job, const Engine::Gone& gone, Outbox& out) {
     if (m.joined) job.membership.leave(child);
     if (m.present && lost < scratch_ids.size()) scratch_ids[lost++] = child;
   }
+  return lost;
+}
+
+void Engine::Impl::end_where(Job& job, const Engine::Gone& gone, Outbox& out) {
+  const std::size_t lost = lose_where(job, gone);
   if (lost == 0) return;
   set_cause(job, switch_id);
   list_ranks(job, lost);
   job.counters.aborts_change.add();
   abort_epoch(job, wire::Reason::configuration_changed, out);
+}
+
+void Engine::Impl::lose_behind(Job& job, std::uint16_t port, Duration gone, Outbox& out) {
+  if (job.config.lease > gone * kGonePart) return;
+  const std::size_t lost =
+      lose_where(job, [port](const Endpoint& peer) { return peer.port() == port; });
+  if (lost == 0) return;
+  set_cause(job, lost == 1 ? job.child_map.switch_id(scratch_ids[0]) : 0);
+  list_ranks(job, lost);
+  job.counters.aborts_lease.add();
+  abort_epoch(job, wire::Reason::lease_expired, out);
+}
+
+void Engine::lose_behind(std::uint16_t port, Duration gone, Outbox& out) {
+  for (const auto& job : impl_->jobs) impl_->lose_behind(*job, port, gone, out);
 }
 
 void Engine::end_where(const Gone& gone, Outbox& out) {

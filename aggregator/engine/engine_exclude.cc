@@ -1,5 +1,5 @@
-// Who takes no part in sums, from which op on (T13, rule 14): decided here for all shards at once,
-// so that they agree about every op.
+// Exclusion of a child from sums, from some op on (T13, rule 14): decided here for all shards at
+// once, so that they agree about every op.
 #include <algorithm>
 
 #include "aggregator/engine/engine_impl.h"
@@ -7,7 +7,7 @@
 namespace tributary::aggregator {
 namespace {
 
-// Children that take part in this op but for one.
+// True if another child takes part in this op.
 bool others_take_part(const Shard& shard, const Job& job, std::uint32_t child, std::uint32_t op) {
   for (std::uint32_t c = 0; c < job.child_map.count(); ++c)
     if (c != child && !shard.exclusion(job.place, static_cast<std::uint16_t>(c)).covers(op))
@@ -24,7 +24,7 @@ const char* text_of(Ruling::Refusal refusal) {
     case Ruling::Refusal::not_running: return "the job has no running epoch";
     case Ruling::Refusal::no_child: return "it is no child of this switch in the job";
     case Ruling::Refusal::begun: return "the op has begun";
-    case Ruling::Refusal::last: return "nobody would be left to make sums of";
+    case Ruling::Refusal::last: return "no child would be left to make sums of";
     case Ruling::Refusal::excluded: return "it is excluded already";
     case Ruling::Refusal::not_excluded: return "it is not excluded";
     case Ruling::Refusal::shard_away: return "a shard of the job is with another owner";
@@ -36,7 +36,7 @@ const char* text_of(Ruling::Refusal refusal) {
 void Engine::Impl::tell_exclusion(const Job& job, std::uint32_t child, Outbox& out) {
   if (job.child_map[child].is_switch) return;
   Outgoing* const o = out.add();
-  if (o == nullptr) return;  // the first packet that shows that it does not know reminds it
+  if (o == nullptr) return;  // the first packet that shows that the child does not know reminds it
   o->peer = job.membership.member(child).peer;
   o->header = job.header(wire::PacketType::lease);
   write_exclusion(any_shard(job)->exclusion(job.place, static_cast<std::uint16_t>(child)),

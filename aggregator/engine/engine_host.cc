@@ -1,4 +1,4 @@
-// What the completion host or the parent says of a job (rule 5).
+// Packets of the completion host or the parent about a job (rule 5).
 #include "aggregator/engine/engine_impl.h"
 #include "core/wire/pass_on.h"
 
@@ -45,7 +45,7 @@ bool Engine::waits_for_host(std::uint32_t id, std::uint8_t shard) const {
   const Job* const job = impl_->job_index.find(id);
   if (job == nullptr) return false;
   const Shard* const here = impl_->shard_at(shard);
-  return here == nullptr || here->waits_for_host(job->place);  // away: it may
+  return here == nullptr || here->waits_for_host(job->place);  // if away, it may
 }
 
 void Engine::set_completion_host(std::uint32_t id, std::uint8_t shard, std::uint32_t ipv4,
@@ -83,7 +83,7 @@ std::uint32_t Engine::announce_again(std::uint32_t id, std::uint8_t shard, std::
                                      Outbox& out) {
   const Job* const job = impl_->job_index.find(id);
   Shard* const here = impl_->shard_at(shard);
-  return here == nullptr ? seq : here->announce_again(job->place, seq, out);  // later
+  return here == nullptr ? seq : here->announce_again(job->place, seq, out);  // away: later
 }
 
 void Engine::abort_host_lost(std::uint32_t id, Outbox& out) {
@@ -94,7 +94,7 @@ void Engine::abort_host_lost(std::uint32_t id, Outbox& out) {
   impl_->abort_epoch(*job, wire::Reason::host_lost, out);
 }
 
-// To the rank in `origin`, or to the switch that it is behind.
+// Passes the packet to the rank in `origin`, or to the switch that the rank is behind.
 bool Engine::Impl::relay(const Job& job, const wire::Packet& packet, Outbox& out) {
   const auto child = job.child_map.child_of(packet.header.origin);
   if (!child || !job.membership.member(*child).present) return false;
@@ -114,7 +114,7 @@ bool Engine::Impl::relay(const Job& job, const wire::Packet& packet, Outbox& out
 
 bool Engine::Impl::abort_by_host(Job& job, const wire::Packet& packet, Outbox& out) {
   const wire::Header& h = packet.header;
-  // Of a chunk that is finished, or nobody's but ours, a host has nothing to say.
+  // A host may not end an epoch for a chunk that is finished or that only this switch works on.
   const Shard* const shard = shard_at(h.shard);
   if (shard == nullptr || !shard->is_with_host(job.place, h.seq)) return false;
   adopt_cause(job, packet, 0);

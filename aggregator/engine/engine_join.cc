@@ -4,27 +4,30 @@
 namespace tributary::aggregator {
 namespace {
 
-// What a JOIN says of the job's shape is what this switch was told.
-bool claims_right(const ChildMap& map, const wire::Header& h, std::uint16_t child) {
+// True if the JOIN's figures for the job are those that this switch was given.
+bool claims_right(const Job& job, const wire::Header& h, std::uint16_t child) {
+  const ChildMap& map = job.child_map;
+  if (config::resizes(job.config))
+    return h.fan_in >= job.config.min_workers && h.fan_in <= job.config.workers && child < h.fan_in;
   if (!map[child].is_switch) return h.fan_in == map.workers();
   return h.fan_in == map.count() && h.child == child && h.covered == map[child].covered;
 }
 
-// Rule 16: the switch that sends this JOIN was told of another tree than this one.
+// Rule 16: the switch that sent this JOIN has another tree in its configuration.
 bool has_other_tree(const Job& job, const wire::Header& h) {
   return (h.flags & wire::kFlagCompleteSubtree) != 0 && h.slot != job.config.tree_digest;
 }
 
-// A rank need not know how many planes there are; a switch that was told something else would wait
-// for others in planes that these do not have.
+// A rank need not know the number of planes. A switch with another number would wait for others in
+// planes that they do not have.
 bool has_other_planes(const Job& job, const wire::Header& h) {
   return (h.flags & wire::kFlagCompleteSubtree) != 0 && h.op != job.config.planes - 1u;
 }
 
 }  // namespace
 
-// One of the two reads its configuration sooner than the other; the JOIN is repeated until then.
-// If it comes from a member of the running epoch, that switch has left it behind.
+// One of the two reads its configuration before the other; the JOIN is repeated until then. If it
+// comes from a member of the running epoch, that switch has left the epoch.
 Decision Engine::Impl::refuse_other_tree(Job& job, const wire::Packet& packet, const Endpoint& from,
                                          std::optional<std::uint16_t> child, Outbox& out) {
   if (child && job.membership.state() == JobState::running) {
@@ -55,8 +58,8 @@ Decision Engine::Impl::refuse_for(const JoinRefusal& why, const wire::Packet& pa
   return decision;
 }
 
-// A plane that the job does not have, or has elsewhere. Whoever joins it was told of it a moment
-// ago, by a configuration that is no longer or not yet this loop's: JOIN is repeated until then.
+// A plane that the job does not have, or has elsewhere. The rank was told of it a moment ago, by a
+// configuration that this loop no longer has or does not have yet: JOIN is repeated until then.
 Decision Engine::Impl::refuse_plane(Job& job, const wire::Packet& packet, const Endpoint& from,
                                     Outbox& out) {
   if (packet.header.type != wire::PacketType::join)
@@ -72,31 +75,68 @@ Decision Engine::Impl::on_join(Job& job, const wire::Packet& packet, const Endpo
   const auto nonce = wire::find_nonce(packet.extensions);
   if (!nonce) return {Verdict::dropped, DropReason::bad_extension};
   const auto child = job.child_map.joining(h);
+  const auto drain = wire::find_drain(packet.extensions);
+  if (drain && drain->step == wire::DrainStep::refuse)
+    return on_resumption_given_up(job, child, *drain, from, now, out);
+  const wire::Resumption resumption = wire::find_resumption(packet.extensions);
   if (has_other_tree(job, h) || has_other_planes(job, h))
     return refuse_other_tree(job, packet, from, child, out);
-  if (!child) return refuse(packet, from, wire::Reason::bad_rank, DropReason::bad_child, &job, out);
-  if (!claims_right(job.child_map, h, *child))
+  // One of the two has not read its configuration yet; who begins anew is told what differs.
+  const bool from_switch = (h.flags & wire::kFlagCompleteSubtree) != 0;
+  if (from_switch && resumption.resumes() && drain->by != settings_digest(job))
+    return refuse(packet, from, wire::Reason::configuration_changed, DropReason::join_mismatch,
+                  &job, out);
+  if (!child) {
+    if (resumption.resumes()) give_up_resumption(job, resumption.id, now, out);
+    return refuse(packet, from, wire::Reason::bad_rank, DropReason::bad_child, &job, out);
+  }
+  if (!claims_right(job, h, *child))
     return refuse(packet, from, wire::Reason::job_size_mismatch, DropReason::join_mismatch, &job,
                   out);
-  // Rule 18: a port may be shared, an address says which switch it is.
+  // Rule 18: several switches may share a port; the address identifies the switch.
   if (job.child_map[*child].is_switch && from.node() != node_of_ipv4(job.child_map[*child].ipv4))
     return refuse(packet, from, wire::Reason::sender_mismatch, DropReason::sender_mismatch, &job,
                   out);
 
-  collect_last_heard(job, *child);
-  Membership::Join outcome = job.membership.join(*child, *nonce, from, now);
+  return on_rightful_join(job, packet, from, *child, now, out);
+}
+
+// The child is of the job, and sends from where it may.
+Decision Engine::Impl::on_rightful_join(Job& job, const wire::Packet& packet, const Endpoint& from,
+                                        std::uint16_t child, Instant now, Outbox& out) {
+  const auto nonce = wire::find_nonce(packet.extensions);
+  const auto drain = wire::find_drain(packet.extensions);
+  const wire::Resumption resumption = wire::find_resumption(packet.extensions);
+  const std::uint16_t size = config::resizes(job.config) ? packet.header.fan_in : 0;
+  const Member& m = job.membership.member(child);
+  if (job.membership.is_stale(child, *nonce) || is_outdated(job, m, *nonce, resumption, from, now))
+    return {Verdict::dropped, DropReason::duplicate};
+  if (size != 0)
+    if (const auto said = admit_size(job, packet, from, child, now, out)) return *said;
+  collect_last_heard(job, child);
+  if (cannot_resume(job, child, *nonce, resumption))
+    return refuse_to_resume(job, packet, from, out);
+  if (job.drain.ends_at(resumption) && m.present && m.peer == from && m.nonce != *nonce)
+    depart(job, child, resumption.op, now, out);
+  take_size(job, size);
+  Membership::Join outcome = job.membership.join(child, *nonce, from, now, size);
   bool restarted = false;
   if (outcome == Membership::Join::restarted) {
     restarted = true;
-    blame_child(job, *child);
+    blame_child(job, child);
     job.counters.aborts_restart.add();
     abort_epoch(job, wire::Reason::rank_restarted, out);
-    outcome = job.membership.join(*child, *nonce, from, now);
+    take_size(job, size);
+    outcome = job.membership.join(child, *nonce, from, now, size);
+  }
+  if (outcome == Membership::Join::waiting || outcome == Membership::Join::complete) {
+    job.membership.set_able(child, drain.has_value());
+    if (!agree_on_resumption(job, child, resumption, now)) outcome = Membership::Join::waiting;
   }
   const Verdict said = restarted ? Verdict::epoch_aborted : Verdict::answered;
   switch (outcome) {
     case Membership::Join::complete:
-      if (!all_here(job)) {
+      if (!all_here(job) || job.drain.held_by != 0) {
         send_join_pending(job, *nonce, from, now, out);
         break;
       }
@@ -112,13 +152,15 @@ Decision Engine::Impl::on_join(Job& job, const wire::Packet& packet, const Endpo
       break;
     case Membership::Join::repeated:
       for (const auto& shard : shards)
-        if (shard != nullptr) shard->bind(job.place, *child, from);
-      send_start(job, *child, out);
+        if (shard != nullptr) shard->bind(job.place, child, from);
+      send_start(job, child, out);
       break;
+    case Membership::Join::asked: ask_holder(job, child, out); [[fallthrough]];
     case Membership::Join::waiting:
     case Membership::Join::closing: send_join_pending(job, *nonce, from, now, out); break;
     case Membership::Join::stale: return {Verdict::dropped, DropReason::duplicate};
-    case Membership::Join::occupied:
+    case Membership::Join::taken: return refuse_taken(job, packet, from, child, out);
+    case Membership::Join::occupied: ask_holder(job, child, out); [[fallthrough]];
     case Membership::Join::wrong_port:
     case Membership::Join::restarted:
       return refuse(packet, from, wire::Reason::sender_mismatch, DropReason::sender_mismatch, &job,
@@ -126,6 +168,25 @@ Decision Engine::Impl::on_join(Job& job, const wire::Packet& packet, const Endpo
   }
   job.counters.joins.add();
   return {said};
+}
+
+// A member answers a START that it has had by LEASE. One that waits for START says JOIN anyway.
+void Engine::Impl::ask_holder(Job& job, std::uint32_t child, Outbox& out) {
+  if (job.membership.member(child).present) send_start(job, child, out);
+}
+
+// Final, other than the refusal of a newcomer that a lapsed lease may let in: the address of the
+// process that has the rank tells the two apart.
+Decision Engine::Impl::refuse_taken(Job& job, const wire::Packet& packet, const Endpoint& from,
+                                    std::uint32_t child, Outbox& out) {
+  const Decision decision =
+      refuse(packet, from, wire::Reason::sender_mismatch, DropReason::sender_mismatch, &job, out);
+  if (decision.verdict == Verdict::refused) {
+    const Endpoint& holder = job.membership.member(child).peer;
+    out.last().header.slot = ipv4_of(holder.node());
+    out.last().header.op = holder.flow();
+  }
+  return decision;
 }
 
 void Engine::Impl::begin_epoch(Job& job, std::uint16_t epoch, std::uint32_t seq, Instant now,
@@ -136,7 +197,7 @@ void Engine::Impl::begin_epoch(Job& job, std::uint16_t epoch, std::uint32_t seq,
   std::vector<Endpoint>& peers = scratch_peers;
   peers.resize(job.child_map.count());
   for (std::uint32_t c = 0; c < peers.size(); ++c) peers[c] = job.membership.member(c).peer;
-  for (const auto& shard : shards)  // one that is away has no part of this job
+  for (const auto& shard : shards)  // a shard that is away has no part of this job
     if (shard != nullptr) shard->start_epoch(job.place, epoch, seq, peers, now);
   job.counters.members.set(job.membership.present());
   for (std::uint32_t c = 0; c < peers.size(); ++c) send_start(job, c, out);
@@ -145,38 +206,29 @@ void Engine::Impl::begin_epoch(Job& job, std::uint16_t epoch, std::uint32_t seq,
 Decision Engine::Impl::on_leave(Job& job, const wire::Packet& packet, const Endpoint& from,
                                 Instant now, Outbox& out) {
   const wire::Header& h = packet.header;
-  // Before START a worker knows its rank only.
+  // Before START a worker knows only its rank.
   const auto child = job.child_map.leaving(h);
   if (!child) return refuse(packet, from, wire::Reason::bad_rank, DropReason::bad_child, &job, out);
+  // The job has shrunk, and the answer to its LEAVE was lost; or it waits for a larger one.
+  if (*child >= job.child_map.count()) {
+    if (job.membership.member(*child).peer == from) job.membership.leave(*child);
+    send_ack(job, packet, from, out);
+    return {Verdict::answered};
+  }
   collect_last_heard(job, *child);
   Membership& membership = job.membership;
   const Member& m = membership.member(*child);
-  // START may not have come: before it a worker knows no epoch.
+  // START may not have arrived: before it a worker knows no epoch.
   const bool of_epoch = h.epoch == membership.epoch() || (h.epoch == 0 && !m.active);
   if (m.peer != from || !(of_epoch || m.joined)) return {Verdict::dropped, DropReason::not_joined};
 
   Verdict said = Verdict::answered;
   if (m.present && of_epoch) {
-    // Hosts that notify workers may be ahead of the switches, which then still wait for a result
-    // that whoever leaves holds.
-    const std::uint32_t first_op = job.config.notify == wire::Notify::root ? 0 : h.op;
-    job.left_at_op = std::min(job.left_at_op, first_op);
-    bool needed = false;
-    membership.is_present(*child, from, now);
-    membership.leave(*child);
-    for (const auto& shard : shards)
-      if (shard != nullptr) needed = shard->forget_child(job.place, *child, first_op) || needed;
-    if (needed && membership.present() > 0) {
-      abort_missing_departed(job, wire::Reason::rank_left, out);
-      said = Verdict::epoch_aborted;
-    } else if (membership.present() == 0) {
-      clear_shards(job);
-      if (job.upstream && job.upstream->state() == Upstream::State::running) {
-        job.upstream->leave();
-        send_leave_up(job, out);
-      }
+    if (!job.drain.ends_at(wire::find_resumption(packet.extensions))) {
+      job.drain.quit = true;
+      membership.answered(*child, false);
     }
-    job.counters.members.set(membership.present());
+    said = depart(job, *child, h.op, now, out);
   } else if (m.joined) {
     membership.leave(*child);
   }
@@ -184,7 +236,7 @@ Decision Engine::Impl::on_leave(Job& job, const wire::Packet& packet, const Endp
   return {said};
 }
 
-// The answer to LEAVE, and to a switch's LEASE.
+// Answers LEAVE, and a switch's LEASE.
 void Engine::Impl::send_ack(const Job& job, const wire::Packet& packet, const Endpoint& to,
                             Outbox& out) {
   Outgoing* o = out.add();
@@ -194,7 +246,7 @@ void Engine::Impl::send_ack(const Job& job, const wire::Packet& packet, const En
   o->header.epoch = packet.header.epoch;
 }
 
-// A rank that left can contribute to nothing any more.
+// A rank that has left cannot contribute any more.
 void Engine::Impl::abort_missing_departed(Job& job, wire::Reason reason, Outbox& out) {
   set_cause(job, 0);
   list_ranks(job, job.membership.departed(scratch_ids));
@@ -213,6 +265,10 @@ void Engine::Impl::send_start(Job& job, std::uint32_t child, Outbox& out) {
   if (takes_fragments) o->header.flags |= wire::kFlagFragments;
   o->header.origin = job.child_map[child].id;
   o->header.child = static_cast<std::uint16_t>(child);
+  if (config::resizes(job.config)) {
+    o->header.op = job.config.workers;
+    o->header.chunk = job.config.min_workers;
+  }
   wire::ExtensionWriter ext(o->extensions);
   ext.add_nonce(m.nonce);
   ext.add(start_info(job));
@@ -223,7 +279,7 @@ wire::StartInfo Engine::Impl::start_info(const Job& job) const {
   wire::StartInfo info;
   info.window = job.config.window;
   info.chunk_bytes = job.config.chunk_bytes;
-  info.workers = job.config.workers;
+  info.workers = job.child_map.workers();
   info.lease_ms = static_cast<std::uint32_t>(job.config.lease.to_ns() / 1'000'000);
   info.group_ipv4 = config::job_group_ipv4(job.config.id);
   info.shards = job.config.shards;
@@ -249,14 +305,14 @@ void Engine::Impl::send_join_pending(Job& job, std::uint64_t nonce, const Endpoi
   wire::ExtensionWriter ext(o->extensions);
   ext.add_nonce(nonce);
   const std::span<const std::uint32_t> below = awaited_below(job, now);
-  // Where none below is missing, the switch above waits for others.
+  // If no rank below is missing, name those that the switch above waits for.
   ext.add_missing_ids(below.empty() && job.upstream ? job.upstream->awaited() : below);
   o->extension_bytes = ext.bytes().size();
   job.counters.pending_replies.add();
   say_forming(job, below, now, out);
 }
 
-// The ranks below that are missing. A switch below that has named its own counts with those alone.
+// The missing ranks below. A switch below that has named its missing ranks counts with those only.
 std::span<const std::uint32_t> Engine::Impl::awaited_below(const Job& job, Instant now) {
   const std::size_t children = job.membership.awaited(scratch_ids, now);
   std::size_t used = 0;
@@ -267,7 +323,7 @@ std::span<const std::uint32_t> Engine::Impl::awaited_below(const Job& job, Insta
   return std::span(scratch_ranks).first(used);
 }
 
-// Tells the switch above, which otherwise would blame all ranks below this one.
+// Tells the switch above, which otherwise would name all ranks below this one.
 void Engine::Impl::say_forming(Job& job, std::span<const std::uint32_t> awaited, Instant now,
                                Outbox& out) {
   if (!job.upstream || awaited.empty() || job.membership.state() == JobState::running) return;

@@ -1,5 +1,5 @@
-// How far children lag behind (T13): worked out from the time-lines of the latest ops when somebody
-// asks, so that a packet costs nothing more. Runs on the engine's thread; may allocate.
+// How far children lag behind (T13): computed from the time-lines of the latest ops on request, so
+// that a packet costs nothing more. Runs on the engine's thread; may allocate.
 #include <algorithm>
 #include <limits>
 
@@ -8,13 +8,13 @@
 namespace tributary::aggregator {
 namespace {
 
-// Of a chunk that a child has not sent: until when it has been waited for.
+// The time until which a chunk has waited for a child that has sent nothing.
 Instant waited_until(const ShardJob& job, const KeptOp& r, Instant now) {
   if (job.running) return now;
   return job.history.event(r, OpEventKind::deadline).last;
 }
 
-// `out.behind` is of so many children from `first_child` on.
+// `out.behind` holds so many children, from `first_child` on.
 void add_chunk(const ShardJob& job, const KeptOp& r, KeptAs which, Instant now,
                std::uint32_t first_child, OpLateness& out) {
   const auto arrivals = job.history.arrivals(r, which);
@@ -28,7 +28,7 @@ void add_chunk(const ShardJob& job, const KeptOp& r, KeptAs which, Instant now,
   }
 }
 
-// Where one rank's data is passed on, nobody else has any to be late with.
+// Where one rank's data is passed on, no other rank can be late.
 bool add_op(const ShardJob& job, std::uint32_t op, Instant now, std::uint32_t first_child,
             OpLateness& out) {
   const KeptOp* const r = job.history.find(op);
@@ -47,7 +47,7 @@ Parts parts_of(const std::vector<std::shared_ptr<Shard>>& shards, const Job& job
   return parts;
 }
 
-// Of the latest ops of a job that has these parts, oldest first: so many children.
+// The latest ops of a job with these parts, oldest first: for so many children.
 std::vector<OpLateness> lateness_of(const Parts& parts, Instant now, std::uint32_t from_op,
                                     std::uint32_t first_child, std::uint32_t children) {
   std::vector<std::uint32_t> known;
@@ -66,13 +66,13 @@ std::vector<OpLateness> lateness_of(const Parts& parts, Instant now, std::uint32
       seen = add_op(*part, op, now, first_child, lateness) || seen;
     if (seen) ops.push_back(std::move(lateness));
   }
-  // A shard that short ops leave alone knows others that are long over.
+  // A shard that short ops never use still has records of ops that are long over.
   const std::size_t older = ops.size() - std::min<std::size_t>(ops.size(), OpHistory::kOps);
   ops.erase(ops.begin(), ops.begin() + static_cast<std::ptrdiff_t>(older));
   return ops;
 }
 
-// What each op says of the one at `place` among those that were looked at.
+// Fills the row of the child at `place` among those that were looked at, from each op.
 void summarise(const std::vector<OpLateness>& ops, std::size_t place, ChildLateness& row) {
   row.ops = static_cast<std::uint32_t>(ops.size());
   std::int64_t total_ns = 0;
@@ -84,7 +84,7 @@ void summarise(const std::vector<OpLateness>& ops, std::size_t place, ChildLaten
   if (!ops.empty()) row.mean = Duration::ns(total_ns / static_cast<std::int64_t>(ops.size()));
 }
 
-// What a look at a job costs beside its children, in children.
+// The cost of a job besides its children, counted in children.
 constexpr std::size_t kJobCost = 16;
 
 }  // namespace
@@ -126,7 +126,7 @@ bool Engine::stragglers(Instant now, LatenessPlace& place, std::size_t most,
     const Job& job = *impl_->jobs[place.job];
     const auto parts = parts_of(impl_->shards, job);
     const std::size_t cost = std::max<std::size_t>(parts.size(), 1);
-    const std::uint32_t begin = place.child;
+    const std::uint32_t begin = std::min(place.child, job.child_map.count());  // it may have shrunk
     const std::uint32_t rest = job.child_map.count() - begin;
     if (left < most && left < cost * kJobCost) return true;
     const auto children = static_cast<std::uint32_t>(

@@ -1,10 +1,10 @@
-// What an engine knows of the chunk that a packet names, for `tributary trace`.
+// The engine's state of the chunk that a packet names, for `tributary trace`.
 #include "aggregator/engine/engine_impl.h"
 
 namespace tributary::aggregator {
 namespace {
 
-// The others carry a number there that means something else, or nothing.
+// Other types have a number in that field that means something else, or nothing.
 bool names_chunk(wire::PacketType type) {
   using enum wire::PacketType;
   switch (type) {

@@ -1,5 +1,5 @@
-// What people see of the engine: `show jobs` and `show slots`. Runs on the engine's thread on
-// request; may allocate, so never per packet.
+// Snapshots of the engine for `show jobs` and `show slots`. Runs on the engine's thread on request;
+// may allocate, so never per packet.
 #include <algorithm>
 #include <limits>
 
@@ -35,6 +35,7 @@ JobStatus Engine::job_status(Instant now, std::size_t index) const {
               job.config.plane,
               membership.state(),
               membership.epoch(),
+              job.drain.is_held(Holder::operator_),
               job.last_abort.reason,
               job.last_abort.missing,
               {},

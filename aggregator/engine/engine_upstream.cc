@@ -1,5 +1,5 @@
-// The engine towards the switch above: what its packets mean, and what is sent to it (protocol,
-// "Trees"). Membership is Upstream's; what concerns a chunk is the shard's.
+// The engine's side towards the switch above: handles its packets, and sends to it (protocol,
+// "Trees"). Upstream holds the membership; the shard handles chunks.
 #include <algorithm>
 
 #include "aggregator/engine/engine_impl.h"
@@ -7,7 +7,7 @@
 namespace tributary::aggregator {
 namespace {
 
-// What a switch below may end an epoch for.
+// The reasons for which a switch below may end an epoch.
 bool may_abort_for(wire::Reason reason) {
   switch (reason) {
     case wire::Reason::deadline:
@@ -27,9 +27,19 @@ bool may_abort_for(wire::Reason reason) {
   }
 }
 
+// After a drain the ranks below go on in the next epoch; otherwise they have left for good.
+void write_leave(const Job& job, Outgoing& message) {
+  message.header.op = job.left_at_op;
+  const Drain& drain = job.drain;
+  if (drain.phase != Drain::Phase::ending || drain.quit) return;
+  wire::ExtensionWriter extensions(message.extensions);
+  wire::add_drain(extensions, {wire::DrainStep::resume, drain.id, drain.op});
+  message.extension_bytes = extensions.bytes().size();
+}
+
 }  // namespace
 
-// RESULT, PENDING, UNKNOWN, START, NACK, ABORT: what only the switch above may say, but for ABORT
+// RESULT, PENDING, UNKNOWN, START, NACK, ABORT: only the switch above may send them, except ABORT
 // of a switch below, and PENDING of one whose ranks have not all joined. ACK from above is an
 // answer to LEASE or LEAVE.
 Decision Engine::Impl::on_downward(const wire::Packet& packet, const Endpoint& from, Instant now,
@@ -37,7 +47,7 @@ Decision Engine::Impl::on_downward(const wire::Packet& packet, const Endpoint& f
   using wire::PacketType;
   const wire::Header& h = packet.header;
   Job* const job = job_index.find(h.job);
-  // Not refused aloud: two switches would answer each other's NACKs for ever.
+  // No NACK: two switches would answer each other's NACKs for ever.
   if (job == nullptr) return {Verdict::dropped, DropReason::unknown_job};
   if (!job->upstream || !job->upstream->is_from(from)) {
     if (h.type == PacketType::abort) return on_child_abort(*job, packet, from, now, out);
@@ -83,9 +93,13 @@ Decision Engine::Impl::on_parent_start(Job& job, const wire::Packet& packet, Ins
   if (!info || h.epoch == 0) return {Verdict::dropped, DropReason::bad_extension};
   if (wire::find_nonce(packet.extensions) != up.nonce())
     return {Verdict::dropped, DropReason::stale_epoch};
-  if (up.state() == Upstream::State::running && h.epoch == up.epoch()) return {Verdict::noted};
+  if (up.state() == Upstream::State::running && h.epoch == up.epoch()) {
+    // The switch above asks whether this one lives.
+    send_up(job, wire::PacketType::lease, up.epoch(), out);
+    return {Verdict::answered};
+  }
   if (up.state() != Upstream::State::joining) return {Verdict::dropped, DropReason::stale_epoch};
-  // START comes again with the next JOIN.
+  // START comes again after the next JOIN.
   if (!all_here(job)) return {Verdict::dropped, DropReason::bad_shard};
   up.start(h.epoch, now);
   job.completion_host = info->completion_host;  // the root's choice
@@ -99,17 +113,20 @@ Decision Engine::Impl::on_parent_start(Job& job, const wire::Packet& packet, Ins
     return {Verdict::answered};
   }
   if (!job.membership.all_joined(now)) {
-    // A child has gone since.
+    // A child has left since then, or stands still.
+    const std::size_t awaited = job.membership.awaited(scratch_ids, now);
+    const bool left = std::any_of(scratch_ids.begin(), scratch_ids.begin() + awaited,
+                                  [&](auto child) { return job.membership.member(child).left; });
     set_cause(job, 0);
-    list_ranks(job, job.membership.awaited(scratch_ids, now));
-    give_back(job, wire::Reason::rank_left, out);
+    list_ranks(job, awaited);
+    give_back(job, left ? wire::Reason::rank_left : wire::Reason::lease_expired, out);
     return {Verdict::answered};
   }
   begin_epoch(job, h.epoch, h.seq, now, out);
   return {Verdict::answered};
 }
 
-// An epoch that cannot begin here need not wait above. job.last_abort says why.
+// An epoch cannot begin here: tells the parent, which need not wait. job.last_abort says why.
 void Engine::Impl::give_back(Job& job, wire::Reason why, Outbox& out) {
   job.last_abort.reason = why;
   job.last_abort.epoch = job.upstream->epoch();
@@ -143,8 +160,8 @@ Decision Engine::Impl::on_child_forming(Job& job, const wire::Packet& packet, co
   return {Verdict::noted};
 }
 
-// Of a JOIN: the parent will not have this switch. Otherwise it does not know the epoch that runs
-// here: it was restarted, or counts this switch out.
+// For a JOIN: the parent refuses this switch. Otherwise the parent does not know the epoch that
+// runs here: it was restarted, or has removed this switch.
 Decision Engine::Impl::on_parent_nack(Job& job, const wire::Packet& packet, Instant now,
                                       Outbox& out) {
   const wire::Header& h = packet.header;
@@ -157,8 +174,8 @@ Decision Engine::Impl::on_parent_nack(Job& job, const wire::Packet& packet, Inst
   if (h.epoch == 0 || h.epoch != up.epoch() || up.state() == Upstream::State::down ||
       up.state() == Upstream::State::joining)
     return {Verdict::dropped, DropReason::stale_epoch};
-  // A packet of ours whose source was damaged on the way: no checksum covers all of it. A parent
-  // that really has another in our place is silent to us, and found out by that.
+  // Our packet's source was damaged on the way: no checksum covers all of it. If the parent really
+  // has another switch in our place, it does not answer us, and that is noticed by its silence.
   if (h.reason == wire::Reason::sender_mismatch) return {Verdict::noted};
   const bool running = up.state() == Upstream::State::running;
   up.end();
@@ -184,7 +201,7 @@ Decision Engine::Impl::on_parent_abort(Job& job, const wire::Packet& packet, Out
 
 Decision Engine::Impl::on_child_abort(Job& job, const wire::Packet& packet, const Endpoint& from,
                                       Instant now, Outbox& out) {
-  // One that goes down names no switch. Its sender is above this switch no more; the two of them
+  // An ABORT that goes down names no switch. Its sender is not above this switch any more; the two
   // would answer each other for ever.
   if (job.config.children.empty() || packet.header.origin == 0)
     return {Verdict::dropped, DropReason::bad_type};
@@ -198,7 +215,7 @@ Decision Engine::Impl::on_child_abort(Job& job, const wire::Packet& packet, cons
   return {Verdict::epoch_aborted};
 }
 
-// Another's cause becomes this switch's, as far as it can be true.
+// Takes over another node's cause of an abort, as far as it can be true.
 void Engine::Impl::adopt_cause(Job& job, const wire::Packet& packet, std::uint32_t lost_switch) {
   const wire::Header& h = packet.header;
   AbortCause& cause = job.last_abort;
@@ -243,24 +260,20 @@ void Engine::Impl::expire_upstream(Job& job, Instant now, Outbox& out) {
 
 void Engine::Impl::send_leave_up(const Job& job, Outbox& out) {
   if (Outgoing* o = send_up(job, wire::PacketType::leave, job.upstream->epoch(), out))
-    o->header.op = job.left_at_op;
+    write_leave(job, *o);
 }
 
 void Engine::Impl::join_parent(Job& job, Instant now, Outbox& out) {
   Upstream& up = *job.upstream;
-  if (!up.join(now)) return;
+  const wire::Resumption& r = job.drain.forming;
+  if (!up.join(now, r)) return;
   Outgoing* o = send_up(job, wire::PacketType::join, 0, out);
   if (o == nullptr) return;
-  o->header.flags = wire::kFlagCompleteSubtree;
-  o->header.covered = job.child_map.covered();
-  o->header.slot = job.config.tree_digest;
-  o->header.op = job.config.planes - 1u;
-  wire::ExtensionWriter ext(o->extensions);
-  ext.add_nonce(up.nonce());
-  o->extension_bytes = ext.bytes().size();
+  const auto step = r.resumes() ? wire::DrainStep::resume : wire::DrainStep::able;
+  write_join(job, *o, {step, r.id, r.op, r.resumes() ? settings_digest(job) : 0});
 }
 
-// The epoch ended here, and job.last_abort says why: tells the switch above, unless that said so.
+// The epoch ended here, for job.last_abort: tells the switch above, unless that sent ABORT.
 void Engine::Impl::send_farewell(Job& job, Outbox& out) {
   if (!job.upstream || job.upstream->state() != Upstream::State::running) return;
   job.upstream->abort();

@@ -1,8 +1,8 @@
-// Ranks that switches below still wait for while an epoch forms (protocol, "Trees"): each says so
-// to the switch above it, which then names these ranks, not all that hang below that switch.
+// Ranks that switches below still wait for while an epoch forms (protocol, "Trees"): each such
+// switch names them to the one above, which then names these ranks, not all below that switch.
 //
-// A switch joins when all below it have joined. A word of it holds for kLasts; one that has not
-// spoken since has no rank that waits, as far as is known here.
+// A switch joins when all below it have joined. Its list of missing ranks is valid for kLasts; a
+// switch that has sent none since then has no missing rank, as far as is known here.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,16 @@ namespace tributary::aggregator {
 
 class Forming {
  public:
-  // Without switches below there is nothing to keep.
+  // Allocates nothing if the job has no switches below.
   explicit Forming(const ChildMap& children);
 
-  // The switch `child` waits for these ranks. False, and nothing changes, where one of them is not
-  // below it.
+  // The switch `child` waits for these ranks. Returns false, and changes nothing, if one of them is
+  // not below it.
   bool told(std::uint16_t child, std::span<const std::uint32_t> ids, Instant now);
-  // True for a rank inside of `child` that waits as much as those that ask: its switch named
-  // others.
+  // True if a rank inside `child` only waits itself, like those that ask: its switch has named
+  // other ranks as missing.
   [[nodiscard]] bool waits(std::uint32_t child, std::uint32_t rank, Instant now) const;
-  // This switch's own word goes up, at most once per kSpacing.
+  // True if this switch may send its own list up: at most once per kSpacing.
   bool may_speak(Instant now);
 
   [[nodiscard]] std::size_t table_bytes() const {

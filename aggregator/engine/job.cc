@@ -30,8 +30,24 @@ wire::Header Job::header(wire::PacketType type) const {
   return h;
 }
 
+void Job::resize(std::uint32_t workers) {
+  membership.resize(workers);
+  child_map.resize(workers);
+}
+
 void Job::start_epoch(std::uint16_t epoch, std::uint64_t serial, Instant now) {
+  if (drain.forming.resumes() && drain.paused_since) {
+    const auto pause = static_cast<std::uint64_t>((now - *drain.paused_since).to_ns());
+    counters.pause_ns.add(pause);
+    counters.last_pause_ns.set(pause);
+    counters.pauses.add(pause);
+  }
+  if (drain.forming.retries()) counters.retries.add();
+  const std::uint8_t held_by = drain.held_by;
+  drain = {};
+  drain.held_by = held_by;
   membership.start(epoch, now);
+  if (config::resizes(config)) newcomers_from = child_map.count();
   epoch_serial = serial;
   last_abort.epoch = 0;  // the last abort is still shown, but no longer sent
   counters.epochs.add();

@@ -1,5 +1,5 @@
-// One configured job inside the engine: membership, counters of it, and how its last epoch ended.
-// What it has in the shards is theirs. Internal to the aggregator folder.
+// One configured job inside the engine: membership, its counters, and how its last epoch ended. The
+// shards hold the job's other state. Internal to the aggregator folder.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "aggregator/chunk/child_map.h"
+#include "aggregator/engine/drain.h"
 #include "aggregator/engine/engine.h"
 #include "aggregator/engine/forming.h"
 #include "aggregator/engine/membership.h"
@@ -20,7 +21,7 @@ struct Job {
       std::vector<std::uint16_t> pinned_ports);
 
   config::JobConfig config;
-  const ChildMap child_map;
+  ChildMap child_map;   // of the epoch that runs or forms
   std::uint32_t place;  // in the configuration
   Membership membership;
   Forming forming;
@@ -28,20 +29,26 @@ struct Job {
   std::uint32_t first_seq = 0;        // of the running epoch
   std::uint32_t completion_host = 0;  // of shard 0, as START names it
   std::uint32_t host_term = 0;
-  std::uint32_t left_at_op = 0;  // who has left in this epoch holds all results of ops before it
+  std::uint32_t left_at_op = 0;  // ranks that left in this epoch hold all results of ops before it
+  Drain drain;
   AbortCause last_abort;
-  std::uint64_t epoch_serial = 0;  // of the last epoch, among all of this engine; 0: there was none
-  JobCounters counters;            // its own part; the shards have theirs
-  // Of a shard that is away (engine_away.cc), by shard.
+  // Ranks from that one on had no part in the epoch before, and may join one that goes on from it.
+  std::uint32_t newcomers_from = kNoNewcomers;
+  static constexpr std::uint32_t kNoNewcomers = 0xFFFFFFFF;
+  std::uint64_t epoch_serial = 0;  // serial of the last epoch, over all jobs of the engine; 0: none
+  JobCounters counters;            // the job's own part; the shards hold theirs
+  // State of a shard that is away (engine_away.cc), by shard.
   struct Away {
-    std::uint32_t host_term = 0;        // that it has, or will have when it is back
-    std::uint32_t accepted_before = 0;  // when it went
+    std::uint32_t host_term = 0;        // its term, now or when it is back
+    std::uint32_t accepted_before = 0;  // at the time of the hand-over
   };
   std::vector<Away> away;
 
   [[nodiscard]] wire::Header header(wire::PacketType type) const;
+  // While no epoch runs.
+  void resize(std::uint32_t workers);
   void start_epoch(std::uint16_t epoch, std::uint64_t serial, Instant now);
-  // Of the job itself and all it points to.
+  // Bytes of the job itself and of all it points to.
   [[nodiscard]] std::size_t table_bytes() const;
 };
 static_assert(sizeof(Job) <= config::kJobBytes);

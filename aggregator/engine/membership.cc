@@ -8,18 +8,21 @@ namespace {
 // A rank that waits repeats its JOIN every 100 ms.
 constexpr Duration kOnePeriod = Duration::ms(150);
 constexpr Duration kSilence = Duration::ms(500);
+// Two questions, each with time for its answer: they are asked as the newcomer repeats its JOIN.
+constexpr Duration kTwoQuestions = Duration::ms(190);
+// A newcomer that has not claimed the rank for so long begins anew.
+constexpr Duration kClaimLasts = Duration::seconds(1);
+
+std::uint32_t microseconds(Instant at) {
+  return static_cast<std::uint32_t>(static_cast<std::uint64_t>(at.to_ns()) / 1000);
+}
 
 }  // namespace
 
 Membership::Membership(std::uint32_t workers, Duration lease,
                        std::vector<std::uint16_t> pinned_ports)
-    : lease_(lease), members_(workers), pinned_ports_(std::move(pinned_ports)) {
+    : lease_(lease), members_(workers), pinned_ports_(std::move(pinned_ports)), count_(workers) {
   pinned_ports_.resize(workers, kAnyPort);
-}
-
-// A restarted process keeps its host but gets another flow.
-bool Membership::same_place(const Member& m, const Endpoint& from) const {
-  return m.peer.is_same_host(from);
 }
 
 // The same process behind another network card, or a new virtual link: its nonce says so. Once it
@@ -28,11 +31,41 @@ bool Membership::may_rebind(const Member& m, const Endpoint& from) const {
   return !m.active && m.peer.is_same_but_station(from);
 }
 
+// A restarted process keeps its host but gets another flow, as a second process there does. A rank
+// that waits is not asked: it repeats its JOIN.
+Membership::Join Membership::contest(Member& m, const Endpoint& from, Instant now) const {
+  const Duration silent = now - m.last_seen;
+  if (m.peer == from || silent >= lease_) return Join::restarted;
+  const bool same_host = m.peer.is_same_host(from);
+  if (same_host && m.joined && silent >= kTwoQuestions) return Join::restarted;
+  const Duration since = Duration::ns(std::int64_t{microseconds(now) - m.asked_us} * 1000);
+  if (!m.asked || since >= kClaimLasts) {
+    m.asked = true;
+    m.asked_us = microseconds(now) + 1;  // no answer is of the same moment
+  } else if (silent < since) {
+    m.asked = false;
+    return Join::taken;
+  } else if (same_host && since >= kTwoQuestions) {
+    return Join::restarted;
+  }
+  return same_host ? Join::asked : Join::occupied;
+}
+
+std::uint32_t Membership::contradicting(std::uint32_t rank, std::uint32_t size, Instant now) const {
+  for (std::uint32_t other = 0; other < size; ++other) {
+    const Member& m = members_[other];
+    if (other != rank && m.joined && m.size != size && rank < m.size &&
+        now - m.last_seen < kSilence)
+      return other;
+  }
+  return kNone;
+}
+
 Membership::Join Membership::join(std::uint32_t rank, std::uint64_t nonce, const Endpoint& from,
-                                  Instant now) {
+                                  Instant now, std::uint16_t size) {
   Member& m = members_[rank];
   if (!may_be_at(rank, from.port())) return Join::wrong_port;
-  if (state_ != JobState::running) return admit(m, nonce, from, now);
+  if (state_ != JobState::running) return admit(m, nonce, from, now, size);
 
   if (m.nonce == nonce) {
     if (!m.present) return Join::stale;
@@ -42,19 +75,23 @@ Membership::Join Membership::join(std::uint32_t rank, std::uint64_t nonce, const
     return Join::repeated;
   }
   if (!m.present) return Join::closing;
-  if (!same_place(m, from) && now - m.last_seen < lease_) return Join::occupied;
-  return Join::restarted;
+  return contest(m, from, now);
 }
 
 Membership::Join Membership::admit(Member& m, std::uint64_t nonce, const Endpoint& from,
-                                   Instant now) {
+                                   Instant now, std::uint16_t size) {
   if (m.active && m.nonce == nonce) return Join::stale;
-  if (m.joined && m.nonce != nonce && !same_place(m, from) && now - m.last_seen < lease_)
-    return Join::occupied;
+  if (m.joined && m.nonce != nonce)
+    if (const Join said = contest(m, from, now); said != Join::restarted) return said;
   if (m.joined && m.nonce == nonce && m.peer != from && !may_rebind(m, from)) return Join::occupied;
-  if (!m.joined || m.nonce != nonce) newest_ = now;
+  if (!m.joined || m.nonce != nonce) {
+    newest_ = now;
+    m.asked = false;
+  }
   if (!m.joined) ++joined_;
   m.joined = true;
+  m.left = false;
+  m.size = size;
   m.active = false;
   m.nonce = nonce;
   m.peer = from;
@@ -65,17 +102,18 @@ Membership::Join Membership::admit(Member& m, std::uint64_t nonce, const Endpoin
 }
 
 bool Membership::all_joined(Instant now) const {
-  if (state_ != JobState::forming || joined_ != workers()) return false;
-  return std::all_of(members_.begin(), members_.end(), [&](const Member& m) {
-    return m.last_seen + kOnePeriod >= newest_ && now - m.last_seen < kSilence;
+  if (state_ != JobState::forming || joined_ < workers()) return false;
+  return std::all_of(all().begin(), all().end(), [&](const Member& m) {
+    return waits(static_cast<std::uint32_t>(&m - members_.data())) &&
+           m.last_seen + kOnePeriod >= newest_ && now - m.last_seen < kSilence;
   });
 }
 
 void Membership::start(std::uint16_t epoch, Instant now) {
   for (Member& m : members_) {
     m.joined = false;
-    m.present = true;
-    m.active = false;
+    m.present = static_cast<std::size_t>(&m - members_.data()) < count_;
+    m.active = m.asked = false;
     m.last_seen = now;
   }
   epoch_ = epoch;
@@ -102,6 +140,7 @@ void Membership::heard(std::uint32_t rank, Instant when) {
 
 void Membership::leave(std::uint32_t rank) {
   Member& m = members_[rank];
+  m.left = true;
   if (m.joined) {
     m.joined = false;
     if (--joined_ == 0 && state_ == JobState::forming) state_ = JobState::idle;
@@ -127,18 +166,38 @@ void Membership::adopt_epoch(const Membership& before) {
   state_ = before.state_ == JobState::forming ? JobState::idle : before.state_;
 }
 
+bool Membership::all_able() const {
+  return std::all_of(all().begin(), all().end(), [](const Member& m) { return m.able; });
+}
+
+void Membership::ask_all() {
+  for (Member& m : members_) m.answered = false;
+}
+
+bool Membership::all_answered() const {
+  return std::all_of(members_.begin(), members_.end(),
+                     [](const Member& m) { return m.answered || !m.present; });
+}
+
+bool Membership::any_waits_but(std::uint32_t rank, std::uint32_t end) const {
+  for (std::uint32_t other = 0; other < workers() && other < end; ++other)
+    if (other != rank && waits(other)) return true;
+  return false;
+}
+
 std::uint32_t Membership::lapsed(Instant now) {
   if (!scan_due(now) || (state_ != JobState::running && state_ != JobState::forming))
     return workers();
   Instant earliest = now;
   std::uint32_t found = workers();
-  for (std::uint32_t rank = 0; rank < workers(); ++rank) {
+  for (std::uint32_t rank = 0; rank < members_.size(); ++rank) {
     Member& m = members_[rank];
     if (!m.present && !m.joined) continue;
     if (now - m.last_seen < lease_) {
       earliest = std::min(earliest, m.last_seen);
     } else if (m.joined) {
       leave(rank);
+      m.left = false;
     } else if (found == workers()) {
       found = rank;
     }
@@ -151,8 +210,8 @@ std::size_t Membership::awaited(std::span<std::uint32_t> out, Instant now) const
   std::size_t written = 0;
   for (std::uint32_t rank = 0; rank < workers() && written < out.size(); ++rank) {
     const Member& m = members_[rank];
-    const bool waits = m.joined && now - m.last_seen < kSilence;
-    if (state_ == JobState::running ? m.present : !waits) out[written++] = rank;
+    const bool is_there = waits(rank) && now - m.last_seen < kSilence;
+    if (state_ == JobState::running ? m.present : !is_there) out[written++] = rank;
   }
   return written;
 }

@@ -1,13 +1,15 @@
-// Who takes part in a job, epoch by epoch (protocol rule 1). Pure state: the engine turns the
-// outcomes into messages and clears the chunk tables.
+// Membership of a job, epoch by epoch (protocol rule 1). Pure state: the engine turns the outcomes
+// into messages and clears the chunk tables.
 //
 //   idle ──JOIN──▶ forming ──all ranks joined──▶ running ──all left──▶ idle
 //                    ▲                              │
 //                    └────JOIN──── aborted ◀────────┘ restart, lapse, leave with open chunks, ...
 //
 // A rank is bound to the Endpoint it joined from. While its lease lasts, a JOIN from another port
-// or address does not take its place. Until it has sent more than JOINs, a JOIN with its nonce may
-// bring a new MAC address.
+// or address does not take its place. A JOIN with another nonce and UDP port from the same place is
+// a restarted process, or a second one for the same rank: the rank is asked at its old UDP port,
+// and yields when it has not answered two questions. The same UDP port can only be a restart. Until
+// a rank has sent more than JOINs, a JOIN with its nonce may bring a new MAC address.
 //
 // An epoch begins only with ranks that are waiting for it: each has sent a JOIN since the last one
 // came, or just before. A rank that died while it waited is one that is missing.
@@ -29,9 +31,15 @@ struct Member {
   Endpoint peer;
   std::uint64_t nonce = 0;
   Instant last_seen;
-  bool joined = false;   // takes part in the epoch that forms
-  bool present = false;  // takes part in the epoch that runs, and has not left
-  bool active = false;   // has sent more than JOINs in its epoch
+  std::uint32_t asked_us = 0;  // when another process claimed this rank; wraps after 71 minutes
+  bool asked : 1 = false;
+  bool joined : 1 = false;    // takes part in the epoch that forms
+  bool present : 1 = false;   // takes part in the epoch that runs, and has not left
+  bool active : 1 = false;    // has sent more than JOINs in its epoch
+  bool able : 1 = false;      // can take part in a drain
+  bool answered : 1 = false;  // has answered the question of the drain
+  bool left : 1 = false;      // has said so since it joined
+  std::uint16_t size = 0;     // the ranks that it counts, where a job may be resized
 };
 static_assert(sizeof(Member) == config::kMemberBytes);
 
@@ -42,7 +50,9 @@ class Membership {
     complete,    // all ranks are here: the engine starts the next epoch
     repeated,    // this member's START may have been lost
     restarted,   // another incarnation of a running rank: the engine aborts, then joins it
-    occupied,    // bound elsewhere; lease not lapsed
+    asked,       // the process that has the rank is asked whether it lives
+    occupied,    // bound elsewhere; lease not lapsed; asked as well
+    taken,       // the process that has the rank has answered
     wrong_port,  // the configuration pins this rank to another port
     stale,       // a nonce that has had its epoch
     closing,     // the previous epoch's other ranks have not all left yet
@@ -52,7 +62,22 @@ class Membership {
   static constexpr std::uint16_t kAnyPort = 0xFFFF;
   Membership(std::uint32_t workers, Duration lease, std::vector<std::uint16_t> pinned_ports);
 
-  Join join(std::uint32_t rank, std::uint64_t nonce, const Endpoint& from, Instant now);
+  // For jobs that may be resized, while no epoch runs. The next epoch has the first `workers`
+  // ranks, if all of them count so many; the others wait for a later one.
+  void resize(std::uint32_t workers) { count_ = workers; }
+  // A rank that waits, was heard lately, and states another size than `size`, where each of the two
+  // ranks has a place in the other's size. kNone: there is none.
+  static constexpr std::uint32_t kNone = 0xFFFFFFFF;
+  [[nodiscard]] std::uint32_t contradicting(std::uint32_t rank, std::uint32_t size,
+                                            Instant now) const;
+  // `size`: the ranks that the sender counts; 0 where the job is never resized.
+  Join join(std::uint32_t rank, std::uint64_t nonce, const Endpoint& from, Instant now,
+            std::uint16_t size = 0);
+  // While no epoch runs: this nonce has had its epoch.
+  [[nodiscard]] bool is_stale(std::uint32_t rank, std::uint64_t nonce) const {
+    const Member& m = members_[rank];
+    return state_ != JobState::running && m.active && m.nonce == nonce;
+  }
   // All joined ranks become present; `epoch` is theirs.
   void start(std::uint16_t epoch, Instant now);
   // False where the configuration pins this rank to another port.
@@ -65,6 +90,19 @@ class Membership {
   void heard(std::uint32_t rank, Instant when);
   void leave(std::uint32_t rank);
   void abort();
+  // For drains (aggregator/engine/drain.h).
+  void set_able(std::uint32_t rank, bool able) { members_[rank].able = able; }
+  [[nodiscard]] bool all_able() const;
+  void ask_all();
+  void answered(std::uint32_t rank, bool yes = true) { members_[rank].answered = yes; }
+  [[nodiscard]] bool all_answered() const;
+  // Joins the epoch that forms, under the number of ranks that it has so far.
+  [[nodiscard]] bool waits(std::uint32_t rank) const {
+    const Member& m = members_[rank];
+    return m.joined && (m.size == 0 || m.size == count_);
+  }
+  // Looks at the ranks before `end`.
+  [[nodiscard]] bool any_waits_but(std::uint32_t rank, std::uint32_t end) const;
   // The job goes on under another configuration, and this member with it, whom `before` knew as
   // `other`: nonces that have had their epoch stay so. adopt_epoch() comes last; no epoch runs.
   void adopt(std::uint32_t rank, const Membership& before, std::uint32_t other);
@@ -80,12 +118,10 @@ class Membership {
   [[nodiscard]] bool all_joined(Instant now) const;
   [[nodiscard]] JobState state() const { return state_; }
   [[nodiscard]] std::uint16_t epoch() const { return epoch_; }  // of the last START; 0 before
-  [[nodiscard]] std::uint32_t workers() const {
-    return static_cast<std::uint32_t>(members_.size());
-  }
+  [[nodiscard]] std::uint32_t workers() const { return count_; }
   [[nodiscard]] std::uint32_t present() const { return present_; }
   [[nodiscard]] const Member& member(std::uint32_t rank) const { return members_[rank]; }
-  [[nodiscard]] std::span<const Member> all() const { return members_; }
+  [[nodiscard]] std::span<const Member> all() const { return std::span(members_).first(count_); }
   // Ranks for which a newcomer waits; at most out.size() written, returns how many.
   std::size_t awaited(std::span<std::uint32_t> out, Instant now) const;
   // Ranks that were started but are not present any more.
@@ -95,8 +131,9 @@ class Membership {
   }
 
  private:
-  Join admit(Member& m, std::uint64_t nonce, const Endpoint& from, Instant now);
-  [[nodiscard]] bool same_place(const Member& m, const Endpoint& from) const;
+  Join admit(Member& m, std::uint64_t nonce, const Endpoint& from, Instant now, std::uint16_t size);
+  // `from` claims this member's rank with another nonce: `restarted` if it may have it.
+  Join contest(Member& m, const Endpoint& from, Instant now) const;
   [[nodiscard]] bool may_rebind(const Member& m, const Endpoint& from) const;
 
   Duration lease_;
@@ -104,8 +141,9 @@ class Membership {
   std::vector<std::uint16_t> pinned_ports_;
   JobState state_ = JobState::idle;
   std::uint16_t epoch_ = 0;
+  std::uint32_t count_;  // of members_, that the epoch has or will have
   std::uint32_t present_ = 0;
-  std::uint32_t joined_ = 0;
+  std::uint32_t joined_ = 0;  // of all members_
   Instant newest_;  // when the last rank, or incarnation of one, joined the epoch that forms
   Instant next_scan_;
 };

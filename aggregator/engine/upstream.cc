@@ -7,11 +7,11 @@ namespace {
 
 // Children repeat JOIN every 100 ms, each at its own time.
 constexpr Duration kJoinSpacing = Duration::ms(50);
-// Several rounds of that.
+// Lasts for several rounds of JOINs.
 constexpr Duration kRefusalLasts = Duration::ms(500);
 constexpr Duration kFarewellPeriod = Duration::ms(20);
 constexpr std::uint8_t kFarewellTries = 3;
-// LEASE goes out every third of a lease; where it is not answered, every ninth.
+// LEASE goes out every third of a lease; if it is not answered, every ninth.
 constexpr std::int64_t kLeaseShare = 3;
 constexpr std::int64_t kUnansweredShare = 9;
 
@@ -26,10 +26,15 @@ Upstream::Upstream(const config::ParentConfig& parent, std::uint16_t port, Durat
       lease_(lease),
       random_(seed) {}
 
-bool Upstream::join(Instant now) {
-  // The others must not think that it restarted: first they learn what it was.
+bool Upstream::join(Instant now, const wire::Resumption& from) {
+  // The parent must not take this for a restart: it first has to get the farewell.
   if (state_ == State::leaving || state_ == State::aborting) return false;
-  if (state_ != State::joining) {
+  const bool another = from != from_;
+  if (another) {  // the parent has refused those that resumed from something else
+    from_ = from;
+    refusal_ = {};
+  }
+  if (state_ != State::joining || another) {
     state_ = State::joining;
     nonce_ = random_.next();
     asked_ = false;
@@ -52,7 +57,7 @@ void Upstream::refused(const JoinRefusal& refusal, Instant now) {
   refused_at_ = now;
 }
 
-// Not for ever: the next ones who ask may find the cause mended.
+// A refusal expires: the cause may be mended when the next children join.
 JoinRefusal Upstream::refusal(Instant now) const {
   return now - refused_at_ < kRefusalLasts ? refusal_ : JoinRefusal{};
 }
@@ -72,7 +77,7 @@ void Upstream::end() {
 void Upstream::say_farewell(State state) {
   state_ = state;
   tries_ = 1;
-  next_try_ = Instant();  // the first repetition sets the pace
+  next_try_ = Instant();  // the first repetition starts the period
 }
 
 Upstream::Due Upstream::due(Instant now) {

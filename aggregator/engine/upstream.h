@@ -1,4 +1,4 @@
-// The upper half of a switch in a tree: one job's membership of the switch above.
+// One job's membership of the switch above: the upper half of a switch in a tree.
 //
 //   down ──all children joined──▶ joining ──START──▶ running ──last child left──▶ leaving ──┐
 //    ▲                               ▲                  │                                   │
@@ -7,13 +7,13 @@
 //    ▲                                                                                      │
 //    └──────────────────────────────────────────────────────────────────────────────────────┘
 //
-// To its parent a switch is a child like a worker: it joins with a nonce of its own, drawn anew
+// For its parent a switch is a child like a worker: it joins with a nonce of its own, drawn anew
 // each time its children have joined, keeps a lease, leaves, and is bound to one port and address.
 // Two things differ: it also watches the parent (a LEASE is answered), because its own children
-// rely on it; and what ends the epoch here ends it above, too (ABORT goes up).
+// rely on it; and if the epoch ends here, it ends above, too (ABORT goes up).
 //
-// Pure state: the engine sends what due() and the rest say. Lost JOINs are repeated when children
-// repeat theirs, so only leases and farewells need time.
+// Pure state: the engine sends the packets that due() and the other calls ask for. Lost JOINs are
+// repeated when children repeat theirs, so only leases and farewells need timers.
 #pragma once
 
 #include <array>
@@ -26,6 +26,7 @@
 #include "core/net/udp_peer.h"
 #include "core/prng.h"
 #include "core/time.h"
+#include "core/wire/drain.h"
 #include "core/wire/extension.h"
 
 namespace tributary::aggregator {
@@ -48,9 +49,10 @@ class Upstream {
   // True for a packet that only the parent can have sent (protocol rule 18).
   [[nodiscard]] bool is_from(const Endpoint& peer) const { return peer.is_same_host(parent_); }
 
-  // All children have joined, or one of them has asked again. True: send JOIN now.
-  bool join(Instant now);
-  // The parent's answers to JOIN. Ids are those it waits for.
+  // All children have joined, or one has sent JOIN again; `from`: what they resume from. Returns
+  // true if JOIN must be sent now.
+  bool join(Instant now, const wire::Resumption& from = {});
+  // The parent's answers to JOIN. `ids` are the ranks that it waits for.
   void pending(std::span<const std::uint32_t> ids);
   void refused(const JoinRefusal& refusal, Instant now);
   // START came for this nonce.
@@ -58,26 +60,26 @@ class Upstream {
   [[nodiscard]] std::span<const std::uint32_t> awaited() const {
     return std::span(awaited_).first(awaited_count_);
   }
-  // Why this switch can't take part, said just now: the parent will not have it, or has other
-  // settings. None: it may.
+  // Why this switch cannot take part, as of a moment ago: the parent has refused it, or has other
+  // settings. None if it can take part.
   [[nodiscard]] JoinRefusal refusal(Instant now) const;
 
-  // The parent was heard of in the running epoch.
+  // A packet of the parent has come in the running epoch.
   void heard(Instant when) {
     if (state_ == State::running && last_heard_ < when) last_heard_ = when;
   }
-  // The epoch is over above, or has never been: nothing more to say about it.
+  // The epoch ended above, or never began there: no farewell is needed.
   void end();
-  // The last child has left / the epoch ended here. Send LEAVE / ABORT now.
+  // The last child has left / the epoch ended here. The caller sends LEAVE / ABORT now.
   void leave() { say_farewell(State::leaving); }
   void abort() { say_farewell(State::aborting); }
-  // What time asks for; the caller does it.
+  // The action that is due at this time; the caller performs it.
   Due due(Instant now);
 
  private:
   void say_farewell(State state);
 
-  Endpoint parent_;  // but for its flow
+  Endpoint parent_;  // without its flow
   std::uint32_t parent_id_;
   std::uint16_t child_;
   std::uint16_t fan_in_;
@@ -86,12 +88,13 @@ class Upstream {
 
   State state_ = State::down;
   std::uint64_t nonce_ = 0;
+  wire::Resumption from_;
   std::uint16_t epoch_ = 0;
   bool asked_ = false;  // JOIN was sent in this state
   Instant last_join_;
   Instant last_heard_;
   Instant last_lease_;
-  Instant next_try_;  // of a farewell
+  Instant next_try_;  // when a farewell is repeated
   std::uint8_t tries_ = 0;
   JoinRefusal refusal_;
   Instant refused_at_;

@@ -1,7 +1,7 @@
-// From data type, op and arithmetic to an element and an op, for a set of compiled functions.
+// Selects an element and an op by data type, op and arithmetic, for a set of compiled functions.
 //
 // Set<Pair> holds static functions open, fold, fuse, fold_all and finish<mean> for its instruction
-// set; what Set<Pair> looks like is up to the set, which may specialise it.
+// set; a set may specialise it for some pairs.
 #pragma once
 
 #include "aggregator/kernels/element.h"
@@ -22,7 +22,7 @@ inline constexpr Kernels kKernels = {
     std::is_same_v<typename P::Wire, typename P::Acc> && !kMean,
 };
 
-// Sums and products of 8-bit integers need more room.
+// Sums and products of 8-bit integers are accumulated in 32 bits.
 template <typename T, bool kSaturating>
 using Accumulated = std::conditional_t<
     sizeof(T) == 1,
@@ -34,7 +34,7 @@ constexpr const Kernels* saturating() {
   using Element = Accumulated<T, true>;
   return &kKernels<Set, Pair<Element, Op<typename Element::Acc>>>;
 }
-// Modulo a power of two it does not matter whether the type is signed.
+// Modulo a power of two, signed and unsigned types give the same bits.
 template <template <typename> class Set, typename T, template <typename> class Op>
 constexpr const Kernels* wrapping() {
   using Element = Accumulated<Bits<T>, false>;

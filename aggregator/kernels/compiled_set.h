@@ -1,13 +1,13 @@
 // The kernels of one instruction set: the plain loops compiled for it, and loops over its own
-// vectors for ops of which compilers make slow code.
+// vectors for ops that compilers do not vectorise well.
 //
-// A compiler must see the instruction set on each function, and no template parameter can say it.
+// The compiler must see the instruction set on each function; a template parameter cannot carry it.
 // So each set's header defines TRIBUTARY_SET, a namespace, and TRIBUTARY_TARGET, the attribute of
-// all functions in there, and includes this; there is no other way to include it.
+// all its functions, and includes this file; nothing else may include it.
 //
 // A set with vectors of its own specialises Lanes for elements: a register type V of kLanes
-// accumulator elements, load() and store() of those, widen() of as many wire elements, and what
-// the ops at the end of this file want of it. Whole vectors only: the plain loops do the tails.
+// accumulator elements, load() and store() of those, widen() of as many wire elements, and the
+// functions that the ops at the end of this file use. Whole vectors only: plain loops do the tails.
 #ifndef TRIBUTARY_SET
 #error "to be included by the header of an instruction set"
 #endif
@@ -38,8 +38,8 @@ struct Set {
   }
 };
 
-// Steps is an op over Lanes, with apply() like the pair's op (like its quick(), where it has that)
-// and overflowed() of what apply() marked.
+// Steps is an op over Lanes, with apply() like the pair's op (or its quick(), if there is one), and
+// overflowed(), which tests the marks of apply().
 template <typename P, typename Steps>
 struct Vectors {
   using Wire = typename P::Wire;
@@ -62,7 +62,7 @@ struct Vectors {
     const auto* s = static_cast<const std::byte*>(src);
     typename Steps::Marks marks{};
     std::size_t i = 0;
-    // Nothing is fetched ahead: CPUs follow one stream better than instructions do.
+    // No software prefetch: CPUs follow one stream better than such instructions do.
     TRIBUTARY_UNROLL
     for (; i + Steps::kLanes <= n; i += Steps::kLanes) step(a, s, i, marks);
     if (i == n && !Steps::overflowed(marks)) return false;
@@ -86,7 +86,7 @@ struct Vectors {
     const auto* a = static_cast<const std::byte*>(acc);
     std::size_t i = 0;
     if constexpr (Steps::kConverts) {
-      // Never ahead of what is read, should `out` be `acc`.
+      // Writes never pass what was read, so `out` may be `acc`.
       for (; i + Steps::kLanes <= n; i += Steps::kLanes) {
         typename Steps::V value = Steps::load(a + i * sizeof(Acc));
         if constexpr (kMean) value = Steps::divide(value, static_cast<Acc>(divisor));
@@ -96,7 +96,7 @@ struct Vectors {
     return kernels::finish<P, kMean>(o + i * sizeof(Wire), a + i * sizeof(Acc), n - i, divisor);
   }
 
-  // One group of sources for kernels::fuse(), which is not of this set and so calls this.
+  // One group of sources for kernels::fuse(), which is compiled for no set and so calls this.
   TRIBUTARY_TARGET static bool run(bool opening, std::byte* acc, const void* const* srcs,
                                    std::size_t sources, std::size_t n) {
     if (opening && sources == 1) return PlainGroups<P>::run(true, acc, srcs, 1, n);
@@ -142,7 +142,7 @@ struct Vectors {
 template <typename Element>
 struct Lanes;
 
-// What apply() marks where nothing overflows.
+// The marks of ops that cannot overflow.
 struct NoMarks {};
 
 template <typename E>
@@ -178,7 +178,7 @@ struct MaximumSteps : SumSteps<E> {
   }
 };
 
-// Floats with vectors; `Lanes` has all of them in common.
+// Float ops with vectors; the requirement is that the set specialises `Lanes` for the element.
 template <typename E, typename T>
 requires requires {
   sizeof(Lanes<E>);

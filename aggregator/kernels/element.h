@@ -1,7 +1,7 @@
-// What workers send of one element, what is accumulated of it, and how one becomes the other.
+// The wire type and the accumulator type of an element, and the conversions between them.
 //
 // An Element has the types Wire and Acc, widen(), narrow(), and Partial: the element whose Wire is
-// this one's Acc, for accumulators that come from another node. A Pair is an element and its op.
+// this one's Acc, for accumulators that come from another node. A Pair is an element and an op.
 #pragma once
 
 #include "aggregator/kernels/operation.h"
@@ -19,7 +19,7 @@ struct Same {
   TRIBUTARY_INLINE T narrow(T value, Bits<T>&) { return value; }
 };
 
-// 0 or 1, on which logical ops are bitwise ones.
+// 0 or 1, so that logical ops become bitwise ones.
 template <typename T>
 struct Truth {
   using Wire = T;

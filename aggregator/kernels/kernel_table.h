@@ -1,4 +1,4 @@
-// Which kernels serve which contribution, found once per shard: by data type and reduce op.
+// The kernels for each data type and reduce op, looked up once per shard.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace tributary::aggregator {
 class KernelTable {
  public:
   explicit KernelTable(wire::Arithmetic arithmetic);
-  // nullptr: no such pair.
+  // nullptr if there is no such pair.
   [[nodiscard]] const Kernels* find(wire::DType t, wire::ReduceOp op) const {
     return kernels_[static_cast<std::size_t>(t) * 16 + static_cast<std::size_t>(op)];
   }

@@ -1,8 +1,8 @@
 // The kernels' loops over arrays, once for all types, ops and instruction sets.
 //
-// Each is inlined into a function that is compiled for one instruction set (sets.h), and is plain
-// enough that the compiler makes vector code of it. Elements are read and written by memcpy
-// because those of a packet have no alignment.
+// Each is inlined into a function that is compiled for one instruction set (sets.h), and is simple
+// enough for the compiler to vectorise. Elements are read and written by memcpy because elements of
+// a packet are not aligned.
 #pragma once
 
 #include <utility>
@@ -11,7 +11,7 @@
 
 namespace tributary::aggregator::kernels {
 
-// Of the accumulator, what stays in the nearest cache while more than one group of sources passes.
+// The part of an accumulator that stays in the nearest cache while groups of sources pass over it.
 inline constexpr std::size_t kBlockBytes = 2048;
 
 template <typename T>
@@ -61,7 +61,7 @@ TRIBUTARY_INLINE bool exact_fold(std::byte* __restrict acc, const std::byte* __r
   return saturated(overflow);
 }
 
-// One step as fast as can be: where overflow is marked the result is of no use yet.
+// One step, as fast as possible: if it marks overflow, the result has to be computed again.
 template <typename P>
 TRIBUTARY_INLINE typename P::Acc quick(typename P::Acc a, typename P::Acc b,
                                        Bits<typename P::Acc>& overflow) {
@@ -82,7 +82,7 @@ TRIBUTARY_INLINE bool quick_fold(std::byte* __restrict acc, const std::byte* __r
   return saturated(overflow);
 }
 
-// Takes one source of a quick combination out again; of several, in any order.
+// Takes one source out of a quick combination; several may be taken out in any order.
 template <typename P>
 TRIBUTARY_INLINE void undo(std::byte* __restrict acc, const std::byte* __restrict src,
                            std::size_t n) {
@@ -91,7 +91,7 @@ TRIBUTARY_INLINE void undo(std::byte* __restrict acc, const std::byte* __restric
     store(acc, i, P::Op::undo(load<Acc>(acc, i), widened<P>(src, i)));
 }
 
-// What quick_fold() did, again and exactly. Overflow is rare enough to do the work twice.
+// Repeats quick_fold() exactly. Overflow is rare enough to do the work twice.
 template <typename P>
 TRIBUTARY_INLINE bool redo(std::byte* __restrict acc, const std::byte* __restrict src,
                            std::size_t n) {
@@ -108,10 +108,10 @@ TRIBUTARY_INLINE bool fold(std::byte* __restrict acc, const std::byte* __restric
   return quick_fold<P>(acc, src, n) && redo<P>(acc, src, n);
 }
 
-// Sources that one loop takes at once: no more streams than CPUs prefetch.
+// Sources that one loop combines at once: no more streams than CPUs prefetch.
 inline constexpr std::size_t kGroup = 8;
 
-// Combines a whole group from left to right, into what acc holds or, opening, into nothing.
+// Combines a whole group from left to right, into acc's value or, if opening, into a new one.
 template <typename P, bool kOpening, std::size_t... kIndex>
 TRIBUTARY_INLINE bool combine(std::byte* __restrict acc, const void* const* srcs, std::size_t n,
                               std::index_sequence<kIndex...>) {
@@ -128,7 +128,7 @@ TRIBUTARY_INLINE bool combine(std::byte* __restrict acc, const void* const* srcs
   return saturated(overflow);
 }
 
-// A loop of its own for a full group, and one fold a source for a part of one.
+// One loop for a full group, and one fold per source for a smaller one.
 template <typename P>
 struct PlainGroups {
   TRIBUTARY_INLINE bool run(bool opening, std::byte* acc, const void* const* srcs,
@@ -144,9 +144,9 @@ struct PlainGroups {
   }
 };
 
-// Sources from left to right, into what acc holds or, opening, into nothing. All at once if it is
-// one group; otherwise block by block of the accumulator, group after group. A block that
-// overflowed is done again, exactly.
+// Combines sources from left to right, into acc's value or, if opening, into a new one. One group
+// is done at once; more are done block by block of the accumulator, group after group. A block that
+// overflowed is computed again, exactly.
 template <typename P, typename Groups = PlainGroups<P>>
 TRIBUTARY_INLINE bool fuse(bool opening, std::byte* acc, const void* const* srcs,
                            std::size_t sources, std::size_t n) {
@@ -158,7 +158,7 @@ TRIBUTARY_INLINE bool fuse(bool opening, std::byte* acc, const void* const* srcs
       return static_cast<const std::byte*>(srcs[s]) + begin * sizeof(typename P::Wire);
     };
     std::byte* block = acc + begin * sizeof(typename P::Acc);
-    // One group is taken as it is listed: to copy a list that was just written stalls.
+    // A single group uses the caller's list: copying a list that was just written would stall.
     bool overflow = sources <= kGroup && Groups::run(opening, block, srcs, sources, count);
     const void* group[kGroup];
     for (std::size_t first = 0; sources > kGroup && first < sources; first += kGroup) {
@@ -181,7 +181,7 @@ TRIBUTARY_INLINE bool fuse(bool opening, std::byte* acc, const void* const* srcs
   return saturated_once;
 }
 
-// Block by block through a copy, so that `out` may be `acc`: what a block writes was read before.
+// Block by block through a copy, so that `out` may be `acc`: a block is read before it is written.
 template <typename P, bool kMean>
 TRIBUTARY_INLINE bool finish(std::byte* out, const std::byte* acc, std::size_t n,
                              std::uint32_t divisor) {

@@ -1,5 +1,5 @@
-// NEON kernels for floats. The portable loops are NEON code already, it is aarch64's baseline; what
-// they lack is the instruction that converts float16.
+// NEON kernels for floats. NEON is aarch64's baseline, so the portable loops already use it; they
+// only lack the instruction that converts float16.
 #include "aggregator/kernels/sets.h"
 
 #if defined(__aarch64__)

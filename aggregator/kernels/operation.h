@@ -1,8 +1,8 @@
-// What one element of an accumulator and one of an input become: the scalar definition of every
-// reduce op, which the loops apply to whole arrays and compilers turn into vector code.
+// The scalar definition of every reduce op, on one element of an accumulator and one of an input.
+// The loops apply it to whole arrays, and compilers turn it into vector code.
 //
-// Written without branches for that reason. `overflow` collects marks: its top bit set means that
-// some element was saturated; ops that cannot saturate leave it alone.
+// Written without branches for that reason. `overflow` collects marks: its top bit is set if some
+// element was saturated; ops that cannot saturate do not change it.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,9 @@
 #include <limits>
 #include <type_traits>
 
-// Vector code comes from inlining into functions that are compiled for an instruction set.
+// Inlined into functions that are compiled for an instruction set, which yields vector code.
 #define TRIBUTARY_INLINE [[gnu::always_inline]] static inline
-// For loops with few loads each turn; clang does it by itself.
+// For loops with few loads per iteration; clang unrolls by itself.
 #if defined(__clang__)
 #define TRIBUTARY_UNROLL
 #else
@@ -59,8 +59,8 @@ struct WrappingProduct {
   TRIBUTARY_INLINE T apply(T a, T b, Bits<T>&) { return static_cast<T>(1u * a * b); }
 };
 
-// quick() marks overflow as apply() does but leaves the wrapped sum, which is faster, and undo()
-// gives back what it was before.
+// quick() marks overflow like apply() but leaves the wrapped sum, which is faster. undo() restores
+// the value before it.
 template <typename T>
 struct SaturatingSum {
   using U = Bits<T>;
@@ -132,8 +132,8 @@ struct BitXor {
   TRIBUTARY_INLINE T apply(T a, T b, Bits<T>&) { return static_cast<T>(a ^ b); }
 };
 
-// x86 gives NaNs that it makes a sign that others don't, and which operand's payload survives
-// depends on the order that the compiler chose.
+// x86 gives the NaNs that it creates another sign than other CPUs, and which operand's payload
+// survives depends on the order that the compiler chose.
 template <typename T>
 TRIBUTARY_INLINE T one_nan(T value) {
   return value != value ? std::numeric_limits<T>::quiet_NaN() : value;
@@ -147,7 +147,7 @@ struct FloatProduct {
   TRIBUTARY_INLINE T apply(T a, T b, Bits<T>&) { return one_nan(a * b); }
 };
 
-// The two comparisons differ for zeros of either sign alone, whose bits then combine.
+// The two comparisons differ only for zeros of different sign, whose bits are then combined.
 template <typename T>
 struct FloatMinimum {
   TRIBUTARY_INLINE T apply(T a, T b, Bits<T>&) {

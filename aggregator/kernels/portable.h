@@ -1,4 +1,4 @@
-// The portable set: the plain loops, compiled for whatever the build's baseline is.
+// The portable set: the plain loops, compiled for the build's baseline.
 #pragma once
 
 #include "aggregator/kernels/loops.h"

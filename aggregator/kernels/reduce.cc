@@ -1,4 +1,4 @@
-// Chooses kernels; they are in kernels/.
+// Chooses kernels, which are in kernels/.
 #include "aggregator/kernels/reduce.h"
 
 #include "aggregator/kernels/sets.h"
@@ -18,7 +18,7 @@ const Kernels* find_kernels(wire::DType dtype, wire::ReduceOp op, Arithmetic ari
       return floats ? kernels::avx512_floats(dtype, op)
                     : kernels::avx512_integers(dtype, op, arithmetic);
 #elif defined(__aarch64__)
-    // The baseline has it all but conversions of float16.
+    // The portable set has all of NEON but the conversions of float16.
     case Isa::neon:
       if (floats) return kernels::neon_floats(dtype, op);
       break;

@@ -7,19 +7,19 @@
 // Accumulators. 8-bit sums and products are kept in 32 bits, those of 16-bit floats in float32;
 // both are narrowed once, by finish(). Everything else is accumulated in its own type.
 //
-// Bits. Every instruction set gives the same bits, and fuse() those of open() and folds in the
+// Bits. Every instruction set gives the same bits. fuse() gives those of open() and folds in the
 // same order, fold_all() those of folds. Floats are IEEE 754 operations in the order of the calls,
-// rounded to nearest even, never contracted; a NaN from fold, fold_all, fuse or merge is the
-// positive quiet NaN without payload, open() copies it as it came (16-bit floats: quieted). min and
+// rounded to nearest even, never contracted. A NaN from fold, fold_all, fuse or merge is the
+// positive quiet NaN without payload; open() copies it unchanged (16-bit floats: quieted). min and
 // max are IEEE 754-2019's minimum and maximum: NaN if either is, and -0 below +0; so they do not
 // depend on the order. A mean is the sum, divided by the divisor in the accumulator's type.
 //
-// Integers. Saturating sums and products stick at the nearest limit and say so; modular ones wrap
-// modulo 2^bits of the wire type. Logical ops give 0 or 1; any non-zero input, bool or integer,
-// is true.
+// Integers. Saturating sums and products stop at the nearest limit and report it; modular ones wrap
+// modulo 2^bits of the wire type. Logical ops give 0 or 1; any non-zero input, bool or integer, is
+// true.
 //
-// Buffers have any alignment and do not overlap, but for finish(); `n` counts elements; nothing
-// beyond them is read or written.
+// Buffers have any alignment and do not overlap, except in finish(); `n` counts elements; bytes
+// beyond them are neither read nor written.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ using tributary::Isa;
 using tributary::isa_available;
 using tributary::name_of;
 
-// How integer sums and products leave the range of their type. Nothing else depends on it.
+// How integer sums and products behave beyond their type's range. Nothing else depends on it.
 enum class Arithmetic : std::uint8_t { saturating, modular };
 
 // Functions that return bool: true when an integer was saturated, so never for modular ones.
@@ -55,11 +55,11 @@ struct Kernels {
   // out = acc, narrowed to the wire type; a mean is divided by `divisor` first, the number of
   // contributions. `out` may be `acc`.
   bool (*finish)(void* out, const void* acc, std::size_t n, std::uint32_t divisor);
-  // finish() only copies, so that the accumulator can be sent as it is.
+  // True if finish() only copies, so that the accumulator can be sent as it is.
   bool finish_is_identity;
 };
 
-// nullptr when wire::why_invalid() has a reason, or the instruction set is not available here.
+// nullptr if wire::why_invalid() gives a reason, or the instruction set is not available here.
 const Kernels* find_kernels(wire::DType dtype, wire::ReduceOp op, Arithmetic arithmetic,
                             Isa isa = best_isa());
 

@@ -1,6 +1,6 @@
-// The instruction sets' catalogs, a translation unit or two each. What a function here returns may
-// only be called where its set is available; reduce.cc sees to that. nullptr for pairs that are
-// not theirs or not valid.
+// The instruction sets' catalogs, one or two translation units each. A returned function may only
+// be called if its set is available; reduce.cc ensures that. nullptr for pairs that a catalog does
+// not have or that are not valid.
 #pragma once
 
 #include "aggregator/kernels/reduce.h"

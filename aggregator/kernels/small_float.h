@@ -1,7 +1,7 @@
-// float16 and bfloat16 as bits, and to float32 and back without help from the CPU.
+// float16 and bfloat16 as bits, converted to float32 and back without CPU support.
 //
 // Exact, including denormals; narrowing rounds to nearest even. A signalling NaN becomes quiet and
-// keeps its sign and what fits of its payload, as the CPUs' own conversions do it.
+// keeps its sign and the part of its payload that fits, like the CPUs' own conversions.
 #pragma once
 
 #include "aggregator/kernels/operation.h"
@@ -12,8 +12,8 @@ struct Float16 {
   static constexpr std::int16_t kInfinity = 0x7C00;
   static constexpr std::uint16_t kQuietNan = 0x7E00;
 
-  // Shifted into float32's place the exponent is too small by 127 - 15 = 112, of denormals too:
-  // one multiplication mends both.
+  // In float32's position the exponent is too small by 127 - 15 = 112, also for denormals: one
+  // multiplication corrects both.
   TRIBUTARY_INLINE float widen(std::uint16_t bits) {
     constexpr std::uint32_t kExponent = 0x7F800000;
     const std::uint32_t magnitude = (std::uint32_t{bits} & 0x7FFF) << 13;
@@ -36,7 +36,7 @@ struct Float16 {
     const std::uint32_t normal = (magnitude - (112u << 23) + 0xFFF + odd) >> 13;
     const std::uint32_t nan = 0x7E00 | (magnitude >> 13 & 0x3FF);
     std::uint32_t result = magnitude < 0x38800000 ? denormal : normal;
-    result = magnitude >= 0x477FF000 ? 0x7C00 : result;  // 65,520 is where it rounds to infinity
+    result = magnitude >= 0x477FF000 ? 0x7C00 : result;  // 65,520 and more round to infinity
     result = magnitude > 0x7F800000 ? nan : result;
     return static_cast<std::uint16_t>(result | (bits >> 16 & 0x8000));
   }

@@ -1,5 +1,5 @@
-// <immintrin.h>, without GCC 12's false alarms: its intrinsics initialise variables with themselves
-// to say that a value does not matter.
+// <immintrin.h>, without GCC 12's false warnings: its intrinsics initialise variables with
+// themselves to state that a value does not matter.
 #pragma once
 
 #if defined(__x86_64__)

@@ -1,4 +1,4 @@
-// Why an epoch ended: enough to tell a late member, and all that an ABORT says.
+// The cause of an epoch's end: all that an ABORT carries, and enough to inform a late member.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct AbortCause {
   std::uint16_t epoch = 0;
   wire::Header chunk;  // op, chunk, seq and shard of the chunk concerned; otherwise zero
   std::vector<std::uint32_t> missing;  // ranks
-  std::uint32_t lost_switch = 0;       // id of the switch that is gone; 0: it is none
+  std::uint32_t lost_switch = 0;       // id of the lost switch; 0: none
   bool has_error = false;
   wire::OpError error;
 

@@ -1,6 +1,6 @@
-// Who is missing from the results that lack ranks (protocol rule 21), for as long as those are
-// kept: beside the 2W chunk entries of one (job, shard), a list each, reserved where the job allows
-// such.
+// The ranks missing from each degraded result (protocol rule 21), kept as long as the result: a
+// list for each of the 2W chunk entries of one (job, shard), reserved where the job allows degraded
+// results.
 //
 //   none ──host's decision──▶ kept ──all children have the result──▶ none
 #pragma once
@@ -14,11 +14,11 @@ namespace tributary::aggregator {
 
 class DegradedResults {
  public:
-  // `results`: a power of two, 0 where every result has all ranks.
+  // `results`: a power of two, or 0 if every result has all ranks.
   DegradedResults(std::size_t results, std::uint32_t workers);
 
   [[nodiscard]] bool allowed() const { return !counted_.empty(); }
-  // Of a result that is kept; 0: it has every rank.
+  // The ranks counted in a result that is kept; 0: it has every rank.
   [[nodiscard]] std::uint32_t counted(std::uint32_t seq) const {
     return allowed() ? counted_[place_of(seq)] : 0;
   }
@@ -26,7 +26,7 @@ class DegradedResults {
     return std::span(missing_).subspan(place_of(seq) * words_, words_);
   }
   void put(std::uint32_t seq, std::uint32_t counted, std::span<const std::uint64_t> missing);
-  // Its result is kept no more.
+  // The result is not kept any more.
   void forget(std::uint32_t seq) {
     if (allowed()) counted_[place_of(seq)] = 0;
   }

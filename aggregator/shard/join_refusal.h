@@ -1,7 +1,7 @@
-// Why a switch is not taken into a job by the one above it: what its NACK says, which passes down
-// to the workers as it came.
+// Why the switch above refuses this one for a job: the content of its NACK, which is passed down to
+// the workers unchanged.
 //
-// Of a packet: its numbers are for people, and nothing is decided by them.
+// Comes from a packet: its numbers are shown to the operator only; no decision depends on them.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace tributary::aggregator {
 
 struct JoinRefusal {
   wire::Reason why = wire::Reason::none;
-  // Of planes_mismatch: two switches, one right above the other, by id, and how many planes beyond
-  // the first each has of the job.
+  // For planes_mismatch: the ids of two neighbouring switches, and the number of planes beyond the
+  // first that each has for the job.
   std::uint32_t below = 0;
   std::uint32_t above = 0;
   std::uint32_t further_planes_below = 0;

@@ -16,8 +16,8 @@ std::vector<std::uint32_t> pool_quotas(const config::SwitchConfig& config, std::
   return quotas;
 }
 
-// Of a payload that is read as soon as the packet's turn comes: what that takes is shorter than the
-// misses.
+// The part of a payload to prefetch if it is read as soon as the packet's turn comes: reading takes
+// less time than the misses.
 constexpr std::size_t kReadBytes = 1024;
 
 }  // namespace
@@ -41,18 +41,20 @@ Shard::Shard(const config::SwitchConfig& config, std::uint8_t index, std::span<s
       pool_(config::pool_slots(config), pool_quotas(config, index)) {
   const auto classes = config::buffer_classes(config, index);
   classes_.reserve(classes.size());
-  pools_.reserve(classes.size());
+  std::vector<BufferPool*> pools;
+  pools.reserve(classes.size());
   present_.reserve(config.jobs.size());
   for (const auto& c : classes) {
     const std::uint32_t count = c.reserved + c.cached;
     classes_.push_back(std::make_unique<BufferClass>(
         BufferClass{BufferPool(memory_.first(count * c.bytes), c.bytes, count),
                     ResultCache(c.cached, config::job_places(config))}));
-    pools_.push_back(&classes_.back()->buffers);
+    pools.push_back(&classes_.back()->buffers);
     memory_ = memory_.subspan(count * c.bytes);
   }
+  sums_.room().released.watch(std::move(pools));
   coverage_.resize(wire::rank_words(config::kMaxWorkers));
-  sources_.resize(config::largest_fan_in(config));
+  sums_.room().reserve_fan_in(config::largest_fan_in(config));
   std::uint32_t slot = 0;
   for (std::uint32_t place = 0; place < config.jobs.size(); ++place) {
     const config::JobConfig& job = config.jobs[place];
@@ -63,10 +65,10 @@ Shard::Shard(const config::SwitchConfig& config, std::uint8_t index, std::span<s
   if (largest == 0) return;
   bracket_class_ = class_for(largest);
   BufferPool& values = class_for(largest)->buffers;
-  bracket_values_.reserve(config::kMaxBracketDepth);
   TRIBUTARY_INVARIANT(values.free() >= config::kMaxBracketDepth);
-  for (int depth = 0; depth < config::kMaxBracketDepth; ++depth)
-    bracket_values_.push_back(values.at(values.take()));
+  std::vector<std::byte*> accumulators(config::kMaxBracketDepth);
+  for (std::byte*& accumulator : accumulators) accumulator = values.at(values.take());
+  sums_.use_for_brackets(std::move(accumulators));
 }
 
 void Shard::add_job(const config::JobConfig& job, std::uint32_t place, std::uint32_t first_slot) {
@@ -76,7 +78,7 @@ void Shard::add_job(const config::JobConfig& job, std::uint32_t place, std::uint
       kernels_[static_cast<std::size_t>(job.arithmetic)]);
   by_id_.insert(job.id, jobs_[place].get());
   present_.push_back(jobs_[place].get());
-  unsent_.reserve(unsent_.capacity() + config::most_unsent(job));
+  sums_.room().released.grow(config::most_unsent(job));
 }
 
 BufferClass* Shard::class_for(std::size_t buffer_bytes) {
@@ -92,6 +94,7 @@ void Shard::start_epoch(std::uint32_t place, std::uint16_t epoch, std::uint32_t 
   if (jobs_[place] == nullptr) return;
   clear(place);
   ShardJob& job = *jobs_[place];
+  job.resize(static_cast<std::uint32_t>(peers.size()));
   job.epoch = epoch;
   job.running = true;
   job.seed = job.next_seed = 0;
@@ -120,7 +123,7 @@ void Shard::clear(std::uint32_t place) {
   for (ChunkEntry& e : job.table.entries()) {
     free_slot(job, e, std::max(turn_, e.opened_at));
     job.deadlines.cancel(e);
-    release_data(job, e);
+    sums_.release(job, e);
   }
   job.cache.drop(place, [&](std::uint32_t buffer) { static_cast<void>(job.buffers.put(buffer)); });
   job.table.reset(0);
@@ -172,7 +175,7 @@ void Shard::prefetch_data(const wire::Packet& packet, Payloads payloads) const {
   const std::uint32_t buffer = open ? e.buffer : job->buffers.upcoming(kPacketsAhead);
   prefetch_start(payload.data(), payload.size());
   prefetch_start(job->buffers.at(buffer), payload.size());
-  // The last child to send this holds the result of a window before, which is let go then.
+  // The last child to send this holds the result of a window before, which is then released.
   if (open && e.arrived + 1u == job->fan_in)
     prefetch_to_write(&job->table.entry_a_window_before(h.seq));
 }
@@ -188,7 +191,7 @@ Decision Shard::on_packet(const wire::Packet& packet, const Endpoint& from, Inst
   if (!child.present || child.peer != from) return {Verdict::refused, DropReason::sender_mismatch};
   child.last_heard = now;
   child.heard = true;
-  settle_buffers();
+  sums_.reclaim();
   if (h.plane != job->plane || h.stream != 0) return {Verdict::dropped, DropReason::bad_shard};
   if (h.op == kNoOp) return {Verdict::dropped, DropReason::bad_op};
   if (h.type == wire::PacketType::escalation ||
@@ -209,9 +212,10 @@ void Shard::note_deadline(ShardJob& job, ChunkEntry& e, Instant now) {
   }
 }
 
-// Takes no buffers, so those that it lets go stay as they are until the next packet.
+// Takes no buffers, so released ones stay as they are until the next packet.
 bool Shard::expire(Instant now, Outbox& out) {
   turn_ = now;
+  if (sums_.take_broke()) nothing_due_before_ = Instant();
   if (now < nothing_due_before_) return false;
   Instant next = Instant::max();
   for (ShardJob* const present : present_) {
@@ -229,9 +233,9 @@ bool Shard::expire(Instant now, Outbox& out) {
       if (out.room() < job.fan_in + std::size_t{2}) return false;  // the next call goes on
       if (e->state == ChunkState::open) {
         flush(job, *e, wire::Reason::deadline, now, out);
-      } else {  // sent, and nothing came back
+      } else {  // sent, and no result came back
         free_slot(job, *e, now);
-        release_data(job, *e);
+        sums_.release(job, *e);
       }
       job.refresh_gauges();
     }
@@ -282,8 +286,8 @@ std::size_t Shard::table_bytes() const {
   const auto of = [](const auto& table) { return table.capacity() * sizeof(table[0]); };
   const auto of_pointers = [](const auto& table) { return table.capacity() * sizeof(void*); };
   std::size_t total = config::kShardBytes + pool_.table_bytes() + by_id_.table_bytes();
-  total += of(jobs_) + of_pointers(present_) + of(classes_) + of_pointers(pools_) + of(unsent_);
-  total += of(bracket_values_) + of(sources_) + of(coverage_) + abort_cause_.table_bytes();
+  total += of(jobs_) + of_pointers(present_) + of(classes_) + sums_.table_bytes();
+  total += of(coverage_) + abort_cause_.table_bytes();
   for (const auto& c : classes_) total += c->table_bytes();
   for (const ShardJob* const job : present_) total += job->table_bytes();
   return total;

@@ -1,5 +1,5 @@
-// Everything of one shard index, for all jobs: chunk tables, slots, buffers, deadlines, results
-// (protocol rule 16). No two shards share any state, so each may live on a lcore of its own, and a
+// The state of one shard index for all jobs: chunk tables, slots, buffers, deadlines, results
+// (protocol rule 16). No two shards share state, so each may live on an lcore of its own, and a
 // whole Shard can be handed to another owner between two calls (Engine::hand_over()).
 //
 //   Engine ── start_epoch, clear, forget_child, expire ─▶ Shard ─▶ RESULT, PENDING, UNKNOWN
@@ -7,20 +7,22 @@
 //   packet ── contribution, probe, ack ─────────────────────┤  │   to the completion host
 //   result of the completion host or parent ────────────────┘  └─▶ abort request ─▶ Engine
 //
-// What a shard cannot decide alone it leaves to the engine: a sender that is no member (verdict
-// `refused`), and the end of an epoch (verdict `epoch_aborted`, with abort_request()).
+// Two decisions are left to the engine: a packet whose sender is no member (verdict `refused`), and
+// the end of an epoch (verdict `epoch_aborted`, with abort_request()).
 //
 // Sources: shard.cc life of jobs and epochs, dispatch, clock; shard_data.cc decides on
-// contributions, shard_plain.cc is the short way of most of them; shard_sum.cc moves their bytes;
-// shard_slots.cc dynamic slots; shard_escalate.cc what goes to the completion host and comes back;
-// shard_tree.cc sums that go up; shard_relay.cc what other switches could not finish;
+// contributions; shard_plain.cc is the short way for most of them; shard_cache.cc keeps
+// acknowledged results; shard_slots.cc dynamic slots; shard_escalate.cc traffic with the completion
+// host; shard_tree.cc sums that go up; shard_relay.cc data that other switches could not finish;
 // shard_exclude.cc children that are left out; shard_retry.cc chunks sent again as floating point;
-// shard_congestion.cc marks of queues; shard_degrade.cc results that lack ranks; shard_reply.cc
-// results and answers to probes; shard_change.cc other jobs in their places; chunk_look.cc what
-// people see of one chunk.
+// shard_congestion.cc congestion marks; shard_degrade.cc results that lack ranks; shard_reply.cc
+// results and answers to probes; shard_change.cc other jobs in their places; shard_look.cc the
+// state of one chunk for `tributary trace`.
 //
-// Pure: no clock, no I/O, no allocation after construction. One thread at a time calls it.
-// Payload spans of what is appended to an Outbox are valid until the next call.
+// ChunkSums moves the bytes: it makes the sums and keeps their buffers.
+//
+// Pure: no clock, no I/O, no allocation after construction. One thread at a time calls it. Payload
+// spans in messages appended to an Outbox are valid until the next call.
 #pragma once
 
 #include <array>
@@ -31,33 +33,27 @@
 #include <vector>
 
 #include "aggregator/chunk/chunk_look.h"
-#include "aggregator/chunk/fold_queue.h"
 #include "aggregator/chunk/job_index.h"
 #include "aggregator/chunk/outbox.h"
 #include "aggregator/chunk/payloads.h"
 #include "aggregator/chunk/slot_pool.h"
 #include "aggregator/chunk/verdict.h"
 #include "aggregator/shard/abort_cause.h"
+#include "aggregator/shard/chunk_sums.h"
 #include "aggregator/shard/shard_job.h"
 #include "aggregator/shard/status.h"
 
 namespace tributary::aggregator {
 
-// A job of a configuration, and where shards keep it: jobs that stay keep their places.
+// A job of a configuration, and its place in the shards: jobs that stay keep their places.
 struct JobPlacement {
   const config::JobConfig* config = nullptr;
   std::uint32_t place = 0;
   std::uint32_t first_slot = 0;
-  bool is_new = true;  // to this place
+  bool is_new = true;  // new in this place
 };
 
-struct UnsentBuffer {
-  BufferPool* pool;
-  std::uint32_t buffer;
-};
-static_assert(sizeof(UnsentBuffer) == config::kUnsentBytes);
-
-// What changes in a shard.
+// The changes of one shard.
 struct ShardChange {
   struct Entry {
     std::uint32_t place = 0;
@@ -67,98 +63,96 @@ struct ShardChange {
   std::vector<Entry> entries;
   JobIndex<ShardJob> by_id;
   std::vector<ShardJob*> present;
-  std::vector<BufferPool*> pools;
-  std::vector<UnsentBuffer> unsent;
-  std::vector<const void*> sources;
+  ChunkSums::Room room;
 };
 
 class Shard {
  public:
-  // Of `config`, the jobs that have this shard. `memory` holds payload_bytes(config, index) bytes
-  // and outlives the shard.
+  // Takes the jobs of `config` that have this shard. `memory` holds payload_bytes(config, index)
+  // bytes and outlives the shard.
   Shard(const config::SwitchConfig& config, std::uint8_t index, std::span<std::byte> memory);
   Shard(const Shard&) = delete;
   Shard& operator=(const Shard&) = delete;
   static std::size_t payload_bytes(const config::SwitchConfig& config, std::uint8_t index);
 
-  // Other jobs in places of this shard, see Engine::prepare(). `places` has all jobs of the next
-  // configuration; what cannot be had is thrown as std::invalid_argument. Control thread.
+  // Prepares other jobs for places of this shard, see Engine::prepare(). `places` has all jobs of
+  // the next configuration; throws std::invalid_argument if they do not fit. Control thread.
   [[nodiscard]] ShardChange prepare(std::span<const JobPlacement> places, Reserve& reserve) const;
-  // Puts it in place; what was there is in `change` afterwards. Their epochs are over.
+  // Applies the change; `change` then holds the replaced jobs, whose epochs must be over.
   void apply(ShardChange& change);
 
-  // ---- from the control half; `job` is the job's place
+  // ---- called by the engine's control part; `job` is the job's place
 
-  // All ranks are members; peers[rank] is where each is bound.
+  // All ranks are members; peers[rank] is the endpoint of each.
   void start_epoch(std::uint32_t job, std::uint16_t epoch, std::uint32_t first_seq,
                    std::span<const Endpoint> peers, Instant now);
-  // This member is now bound there.
+  // Changes this member's endpoint.
   void bind(std::uint32_t job, std::uint32_t rank, const Endpoint& peer);
-  // The epoch is over: frees all that the job held, which counts as held until the last expire().
+  // The epoch is over: frees all that the job held; hold times end at the last expire().
   void clear(std::uint32_t job);
-  // A rank has left, with all results of the ops before `first_op`. True when an unfinished chunk
-  // of a later one still needs its contribution.
+  // A rank has left; it holds all results of the ops before `first_op`. Returns true if an
+  // unfinished chunk of a later op still needs its contribution.
   bool forget_child(std::uint32_t job, std::uint16_t child, std::uint32_t first_op);
-  // When this member was last heard of here; nullopt: not since the epoch began. The engine's
-  // thread, whoever the owner is.
+  // When a packet of this member last came here; nullopt: none since the epoch began. Called by the
+  // engine's thread, even if the shard has another owner.
   [[nodiscard]] std::optional<Instant> last_heard(std::uint32_t job, std::uint32_t rank) const;
 
   // ---- packets and time
 
-  // What the coming on_packet() of this packet will touch: first the chunk entry and the sender,
-  // and, when those are here, the payload and the sum. Calling them is never necessary.
+  // Prefetches what on_packet() of this packet touches: first the chunk entry and the sender, and,
+  // when those are here, the payload and the sum. Calling these is optional.
   void prefetch_entry(const wire::Header& h) const;
   void prefetch_data(const wire::Packet& packet, Payloads payloads) const;
-  // By how many packets the latter runs ahead: more find no room on their way.
+  // prefetch_data() runs ahead by so many packets; a CPU cannot have more misses in flight.
   static constexpr std::uint32_t kPacketsAhead = 2;
-  // Between the two sums may be made later than they are decided (fold_queue.h): what packets carry
-  // has to stay where it is until end_burst(). Nothing that is said or sent differs.
-  void begin_burst() { folds_.begin(); }
-  void end_burst() { folds_.end(); }
-  // The short way of most packets, see shard_plain.cc: decided as on_packet() would have. Or
-  // `refused`: nothing has changed, and on_packet() decides.
+  // Between the two, sums may be computed later than they are decided (fold_queue.h): packets must
+  // stay in place until end_burst(). Decisions and messages do not differ.
+  void begin_burst() { sums_.begin_burst(); }
+  void end_burst() { sums_.end_burst(); }
+  // The short way of most packets, see shard_plain.cc: same decision as on_packet(). Or `refused`:
+  // nothing has changed, and on_packet() must decide.
   Decision take_plain(const wire::Packet& packet, const Endpoint& from, Instant now, Outbox& out);
-  // A contribution, probe or ack. `refused`: the sender is no member of the running epoch, or the
-  // job has no such shard; nothing was changed or said.
+  // Takes a contribution, probe or ack. `refused`: the sender is no member of the running epoch, or
+  // the job has no such shard; nothing has changed and no reply was made.
   Decision on_packet(const wire::Packet& packet, const Endpoint& from, Instant now, Outbox& out);
-  // RESULT, PENDING, UNKNOWN or ESCALATION of the switch above; the engine has checked the sender,
-  // and takes PENDING and UNKNOWN with the flag bypass on to the rank in `origin`.
+  // RESULT, PENDING, UNKNOWN or ESCALATION of the switch above. The engine has checked the sender,
+  // and passes PENDING and UNKNOWN with the flag bypass on to the rank in `origin`.
   Decision on_parent(const wire::Packet& packet, Instant now, Outbox& out);
-  // When that was last heard of here in the running epoch. The engine's thread, too.
+  // When the parent last sent to the running epoch here. Also called by the engine's thread.
   [[nodiscard]] std::optional<Instant> parent_heard(std::uint32_t job) const;
-  // Of the host whose results are taken; 0: the one next door.
+  // Sets the term of the host whose results are taken; 0: the host in this switch.
   void set_host_term(std::uint32_t job, std::uint32_t term);
-  // The ops in which this child takes no part in the sums here; none in a new epoch.
+  // Sets the ops in which this child takes no part in the sums here; none in a new epoch.
   void set_exclusion(std::uint32_t job, std::uint16_t child, Exclusion ops);
   [[nodiscard]] Exclusion exclusion(std::uint32_t job, std::uint16_t child) const;
-  // Every op of which anything was summed here in this epoch is before it.
+  // The op after all those of which anything was summed here in this epoch.
   [[nodiscard]] std::uint32_t next_op(std::uint32_t job) const;
-  // The chunk waits for what the host makes of it.
+  // True if the chunk waits for the host's result.
   [[nodiscard]] bool is_with_host(std::uint32_t job, std::uint32_t seq) const;
   // See Engine::announce_again().
   std::uint32_t announce_again(std::uint32_t job, std::uint32_t seq, Outbox& out);
-  // RESULT of the completion host. False: it was of no use.
+  // RESULT of the completion host. Returns false if it was of no use.
   bool on_result(const wire::Packet& packet, Instant now, Outbox& out);
   // RESULT of an engine that this switch hosts, in the tree of a root above (T9).
   Decision on_hosted_result(const wire::Packet& packet, Instant now, Outbox& out);
-  // Such an engine has taken this sum, which was for the parent: the chunk is the host's.
+  // Such an engine has taken this sum, which was for the parent: the host finishes the chunk.
   void on_sum_taken(const wire::Header& sum, Instant now);
-  // Some chunk waits for what a host makes of it, and only that host can.
+  // True if some chunk waits for a host's result, and only that host can make it.
   [[nodiscard]] bool waits_for_host(std::uint32_t job) const;
-  // UNKNOWN of the completion host that asks for a chunk as floating point. False: of no use.
+  // UNKNOWN of the completion host that asks for a chunk as floats. Returns false if of no use.
   bool begin_retry(const wire::Packet& request, Instant now);
   // Ends what is overdue. True: an epoch must be aborted, see abort_request(); then call again.
   bool expire(Instant now, Outbox& out);
 
-  // After epoch_aborted or a true expire(): whose epoch must end, and why. For the reason
-  // rank-left the engine knows which ranks.
+  // After epoch_aborted or a true expire(): the job whose epoch must end, and why. For the reason
+  // rank-left, the engine knows the ranks.
   [[nodiscard]] std::uint32_t abort_job() const { return abort_job_; }
   [[nodiscard]] const AbortCause& abort_request() const { return abort_cause_; }
 
-  // ---- for people
+  // ---- for status and counters
 
   [[nodiscard]] const ShardJob* find_job(std::uint32_t job) const { return jobs_[job].get(); }
-  // From there on; true: that was all of the shard.
+  // Adds rows from `place` on; true: no more in this shard.
   bool add_slots(Instant now, Slots which, SlotPlace& place, SlotLimits& limits,
                  std::vector<SlotStatus>& out) const;
   [[nodiscard]] ChunkLook look(const wire::Header& header) const;  // see Engine
@@ -166,7 +160,7 @@ class Shard {
   [[nodiscard]] std::size_t job_places() const { return jobs_.size(); }
   [[nodiscard]] std::uint32_t pool_slots() const { return pool_.slots(); }  // of dynamic jobs
   [[nodiscard]] std::size_t table_bytes() const;
-  // Of jobs that a change of configuration has removed. Any thread.
+  // Hold times of jobs that a change of configuration has removed. Any thread.
   [[nodiscard]] const HoldTimes& past_holds() const { return past_holds_; }
 
  private:
@@ -174,8 +168,8 @@ class Shard {
   void add_job(const config::JobConfig& job, std::uint32_t place, std::uint32_t first_slot);
   BufferClass* class_for(std::size_t buffer_bytes);
   static void note_deadline(ShardJob& job, ChunkEntry& e, Instant now);
-  // An invariant is broken: of this job's sums nothing is said any more, and its epoch ends with
-  // the next expire(). What other jobs have stays theirs.
+  // An invariant is broken: no more sums of this job are sent, and its epoch ends with the next
+  // expire(). Other jobs are not affected.
   [[gnu::cold]] Decision break_off(ShardJob& job);
 
   // shard_change.cc
@@ -192,7 +186,7 @@ class Shard {
   ChunkTable::Place locate(ShardJob& job, std::uint16_t child, std::uint32_t seq, bool by_all,
                            ChunkEntry*& e);
   // In windows. While a switch acknowledges nothing from L on, the root takes nothing from L + 2W
-  // on; and rule 2 is one window.
+  // on; rule 2 adds one window.
   static constexpr std::int64_t kMostAhead = 3;
   static bool may_be_ahead(const ShardJob& job, std::uint32_t seq);
   void catch_up(ShardJob& job);
@@ -211,7 +205,7 @@ class Shard {
   Decision request_mismatch_abort(ShardJob& job, const ChunkEntry& e, const Contribution& got);
   void request_deadline_abort(ShardJob& job, const ChunkEntry& e);
   void begin_abort(const ShardJob& job, wire::Reason reason);
-  // The ranks inside the children that an open chunk still lacks, as many as there is room for.
+  // The ranks inside the children that an open chunk still lacks, as many as `room` holds.
   static std::span<const std::uint32_t> missing_ranks(const ShardJob& job, const ChunkEntry& e,
                                                       std::span<std::uint32_t> room);
 
@@ -223,34 +217,12 @@ class Shard {
   Decision take_first(ShardJob& job, const ChunkDescription& d, const wire::Packet& packet,
                       Instant now, Outbox& out);
 
-  // shard_sum.cc
-  void attach(ShardJob& job, ChunkEntry& e, const Contribution& c, const Kernels& kernels);
-  void fold_prefix(ShardJob& job, ChunkEntry& e, const Contribution& c, const Kernels& kernels);
-  void collect(ShardJob& job, ChunkEntry& e, const Contribution& c, const Kernels& kernels);
-  void hold(ShardJob& job, ChunkEntry& e, const Contribution& c);
-  void put_back_held(ShardJob& job, const ChunkEntry& e);
-  void fold_one(ShardJob& job, ChunkEntry& e, std::uint16_t child, const std::byte* data,
-                const Kernels& kernels);
-  void pass_on(ShardJob& job, ChunkEntry& e, std::span<const std::byte> payload);
-  // Messages may refer to a buffer that is let go. What the completion engine here hears, it has
-  // copied before it answers; what goes to the switch above is on its way when the next packet
-  // comes.
-  void release(ShardJob& job, BufferPool& pool, std::uint32_t& buffer);
-  void settle_buffers() {
-    settle_heard();
-    if (!unsent_.empty()) settle_unsent();
-  }
-  void settle_unsent();
-  void settle_heard() {
-    if (unsettled_) settle_pools();
-  }
-  void settle_pools();
-  void release_data(ShardJob& job, ChunkEntry& e);
+  // shard_cache.cc
   void release_acknowledged(ShardJob& job);
   void keep_or_free(ShardJob& job, ChunkEntry& e);
 
   // shard_slots.cc
-  // The reason why the chunk gets no slot; none: it has one now.
+  // Returns the reason why the chunk gets no slot; none: it has one now.
   wire::Reason take_slot(ShardJob& job, std::uint32_t seq, Instant now, Outbox& out);
   [[nodiscard]] bool may_preempt(const ShardJob& job, const SlotPool::Owner& owner,
                                  Instant now) const;
@@ -259,7 +231,7 @@ class Shard {
   void change_seed(ShardJob& job, std::uint32_t seq);
   void adopt_seed(ShardJob& job);
   [[nodiscard]] std::uint32_t pool_slot(const ShardJob& job, std::uint32_t seq) const;
-  // Of a chunk that holds one, or last did.
+  // The slot of a chunk that holds one, or that it held last.
   [[nodiscard]] std::uint32_t slot_of(const ShardJob& job, const ChunkEntry& e) const;
 
   // shard_congestion.cc
@@ -309,6 +281,7 @@ class Shard {
 
   // shard_relay.cc
   DropReason check_relayed(const ShardJob& job, const wire::Packet& packet, const Contribution& c);
+  void note_part(ShardJob& job, const wire::Header& h, const ChunkDescription& d);
   Decision on_relayed(ShardJob& job, const wire::Packet& packet, const Endpoint& from, Instant now,
                       Outbox& out);
   Decision on_escalated_above(ShardJob& job, ChunkEntry& e, const wire::Header& h, Instant now,
@@ -364,22 +337,17 @@ class Shard {
   SlotPool pool_;
 
   std::vector<ShardJob*> present_;  // those of jobs_ that are there
-  Instant nothing_due_before_;      // no deadline of theirs
-  Instant turn_;                    // when expire() was called last
-  HoldTimes past_holds_;            // of jobs that are gone
-  std::vector<BufferPool*> pools_;  // all
-  bool unsettled_ = false;          // some pool has buffers to take back
-  std::vector<UnsentBuffer> unsent_;
-  FoldQueue folds_;
-  std::vector<std::byte*> bracket_values_;      // accumulators of inner brackets
-  const BufferClass* bracket_class_ = nullptr;  // whose buffers those are
-  std::vector<const void*> sources_;
+  Instant nothing_due_before_;      // no deadline of the present jobs is before this
+  Instant turn_;                    // time of the last expire()
+  HoldTimes past_holds_;            // of removed jobs
+  ChunkSums sums_;
+  const BufferClass* bracket_class_ = nullptr;  // has the accumulators of inner brackets
   std::uint32_t abort_job_ = 0;
   AbortCause abort_cause_;
   std::array<std::uint32_t, kMaxListedIds> scratch_ids_;
-  std::vector<std::uint64_t> coverage_;  // ranks of the message being made
+  std::vector<std::uint64_t> coverage_;  // ranks of the message under construction
 };
-// With what counts its owners.
+// Includes the counts of its owners.
 static_assert(sizeof(Shard) + 2 * sizeof(void*) <= config::kShardBytes);
 
 }  // namespace tributary::aggregator

@@ -1,8 +1,8 @@
-// Other jobs in the places of a shard, between two packets.
+// Exchanges jobs in the places of a shard, between two packets.
 //
-// Payload buffers of a job that is new to its place are those that jobs of the same buffer size
-// have given back, where there are enough, or come from the reserve. Its tables are the control
-// thread's to take and to free. What other jobs have stays where it is.
+// A job that is new to its place gets payload buffers that jobs of the same buffer size have
+// returned, if there are enough, or else from the reserve. The control thread allocates and frees
+// its tables. The state of other jobs stays in place.
 #include <algorithm>
 #include <stdexcept>
 #include <string>
@@ -26,7 +26,7 @@ std::unique_ptr<OwnBuffers> own_buffers(const config::JobConfig& job, std::size_
       OwnBuffers{std::move(*piece), {BufferPool(memory, bytes, count), ResultCache(0, 0)}});
 }
 
-// `user` works with what the job before had for itself.
+// `user` works with the buffers that the previous job had for itself.
 void inherit(std::unique_ptr<OwnBuffers>& from, std::unique_ptr<OwnBuffers>& to,
              const BufferPool* user) {
   if (from != nullptr && &from->buffers.buffers == user) to = std::move(from);
@@ -34,12 +34,12 @@ void inherit(std::unique_ptr<OwnBuffers>& from, std::unique_ptr<OwnBuffers>& to,
 
 }  // namespace
 
-// Of each class: what no job that stays has a right to.
+// For each class, the buffers that no remaining job has a claim to.
 std::vector<std::uint32_t> Shard::unused_buffers(std::span<const JobPlacement> places) const {
   std::vector<std::uint32_t> unused;
   for (const auto& c : classes_) {
     std::uint32_t left = c->buffers.count() - c->cache.capacity();
-    if (c.get() == bracket_class_) left -= static_cast<std::uint32_t>(bracket_values_.size());
+    if (c.get() == bracket_class_) left -= config::kMaxBracketDepth;
     for (const JobPlacement& p : places) {
       const ShardJob* const job = jobs_[p.place].get();
       if (p.is_new || job == nullptr) continue;
@@ -51,8 +51,8 @@ std::vector<std::uint32_t> Shard::unused_buffers(std::span<const JobPlacement> p
   return unused;
 }
 
-// Memory for `count` buffers of a job that is new: what the job before it in its place had for
-// itself, or what others gave back, or of the reserve.
+// Memory for `count` buffers of a new job: the own buffers of the previous job in its place, or
+// buffers that other jobs returned, or the reserve.
 BufferClass* Shard::buffers_for(const config::JobConfig& job, std::size_t bytes,
                                 std::uint32_t count, OwnBuffers* inherited,
                                 std::unique_ptr<OwnBuffers>& own,
@@ -80,7 +80,7 @@ std::unique_ptr<ShardJob> Shard::make_job(const JobPlacement& p, std::vector<std
         "job " + std::to_string(job.id) + " needs " + std::to_string(config::kMaxBracketDepth) +
         " buffers of " + std::to_string(bytes) +
         " bytes in each shard for values of inner brackets; since the start there are " +
-        std::to_string(bracket_values_.size()) + " of " +
+        std::to_string(bracket_class_ == nullptr ? 0 : config::kMaxBracketDepth) + " of " +
         std::to_string(bracket_class_ == nullptr ? 0 : bracket_class_->buffers.buffer_bytes()) +
         ", as the jobs had need of them then");
   const ShardJob* const before = jobs_[p.place].get();
@@ -101,12 +101,13 @@ std::unique_ptr<ShardJob> Shard::make_job(const JobPlacement& p, std::vector<std
 }
 
 ShardChange Shard::prepare(std::span<const JobPlacement> places, Reserve& reserve) const {
-  ShardChange change{{}, JobIndex<ShardJob>(places.size()), {}, {}, {}, {}};
+  ShardChange change{{}, JobIndex<ShardJob>(places.size()), {}, {}};
+  std::vector<BufferPool*> pools;
   std::vector<std::uint32_t> unused = unused_buffers(places);
   std::vector<bool> taken(jobs_.size());
   std::size_t unsent = 0;
   change.present.reserve(places.size());
-  for (const auto& c : classes_) change.pools.push_back(&c->buffers);
+  for (const auto& c : classes_) pools.push_back(&c->buffers);
   for (const JobPlacement& p : places) {
     if (index_ >= p.config->shards) continue;
     taken[p.place] = true;
@@ -119,27 +120,26 @@ ShardChange Shard::prepare(std::span<const JobPlacement> places, Reserve& reserv
     change.by_id.insert(p.config->id, job);
     change.present.push_back(job);
     for (BufferPool* const pool : {&job->buffers, job->hold_buffers})
-      if (pool != nullptr) change.pools.push_back(pool);
+      if (pool != nullptr) pools.push_back(pool);
     unsent += config::most_unsent(*p.config);
   }
   for (std::uint32_t place = 0; place < jobs_.size(); ++place)
     if (jobs_[place] != nullptr && !taken[place]) change.entries.push_back({place, nullptr, 0});
-  std::sort(change.pools.begin(), change.pools.end());  // one by one: several jobs have the same
-  change.pools.erase(std::unique(change.pools.begin(), change.pools.end()), change.pools.end());
-  change.pools.shrink_to_fit();
-  change.unsent.reserve(unsent);
-  for (const JobPlacement& p : places)
-    change.sources.resize(
-        std::max<std::size_t>(change.sources.size(), config::job_fan_in(*p.config)));
-  change.sources.shrink_to_fit();
+  std::sort(pools.begin(), pools.end());  // to list each once: several jobs have the same
+  pools.erase(std::unique(pools.begin(), pools.end()), pools.end());
+  pools.shrink_to_fit();
+  change.room.released.watch(std::move(pools));
+  change.room.released.grow(unsent);
+  for (const JobPlacement& p : places) change.room.reserve_fan_in(config::job_fan_in(*p.config));
+  change.room.sources.shrink_to_fit();
   return change;
 }
 
 void Shard::apply(ShardChange& change) {
-  settle_buffers();
+  sums_.reclaim();
   for (ShardChange::Entry& entry : change.entries) {
     clear(entry.place);
-    settle_buffers();
+    sums_.reclaim();
     std::swap(jobs_[entry.place], entry.job);
     pool_.set_quota(entry.place, entry.quota);
     ShardJob* const before = entry.job.get();
@@ -156,9 +156,7 @@ void Shard::apply(ShardChange& change) {
   }
   std::swap(by_id_, change.by_id);
   std::swap(present_, change.present);
-  std::swap(pools_, change.pools);
-  std::swap(unsent_, change.unsent);
-  std::swap(sources_, change.sources);
+  sums_.exchange(change.room);
   nothing_due_before_ = Instant();
 }
 

@@ -1,5 +1,5 @@
-// Contributions: every decision about one, in one place (rules 2, 3, 5 and 7). Bytes are moved in
-// shard_sum.cc.
+// Contributions: every decision about one, in one place (rules 2, 3, 5 and 7). chunk_sums.h moves
+// their bytes.
 #include <algorithm>
 
 #include "aggregator/shard/shard.h"
@@ -8,7 +8,7 @@
 namespace tributary::aggregator {
 namespace {
 
-// Of somebody elsewhere the rank is not known here.
+// For a sender on another switch the rank is not known here.
 wire::OpDescription for_error(const ShardJob& job, const ChunkDescription& d, std::uint16_t child) {
   const std::uint32_t rank =
       child == kElsewhere ? wire::kUnknownRank : job.child_map.lowest_rank(child);
@@ -18,7 +18,7 @@ wire::OpDescription for_error(const ShardJob& job, const ChunkDescription& d, st
 
 DropReason check_reduction(const ShardJob& job, const ChunkDescription& d,
                            const Kernels*& kernels) {
-  if (!job.admitted.contains(d.dtype, d.reduce_op))
+  if (!job.admits(d))
     return job.admitted.any(d.dtype) ? DropReason::bad_reduce_op : DropReason::bad_dtype;
   kernels = job.kernels_of(d);
   if (std::size_t{d.element_count} * kernels->acc_bytes > job.buffers.buffer_bytes())
@@ -26,7 +26,7 @@ DropReason check_reduction(const ShardJob& job, const ChunkDescription& d,
   return DropReason::none;
 }
 
-// A switch has sums, of all that is below it; a worker has data of its own.
+// A switch sends sums of all ranks below it; a worker sends data of its own.
 DropReason check_child(const ShardJob& job, const wire::Header& h) {
   const ChildMap::Child& child = job.child_map[h.child];
   if (child.is_switch != (h.type == wire::PacketType::aggregate)) return DropReason::bad_type;
@@ -36,13 +36,13 @@ DropReason check_child(const ShardJob& job, const wire::Header& h) {
   return whole ? DropReason::none : DropReason::bad_coverage;
 }
 
-// Whoever asks for the completion engine resends, or believes that it is excluded.
+// A sender that asks for the completion engine resends, or takes itself for excluded.
 wire::Reason reason_to_ask(const wire::Header& h) {
   return (h.flags & wire::kFlagBypass) != 0 ? wire::Reason::excluded : wire::Reason::resend;
 }
 
-// The chunk's first contribution asked for the same and was accepted. Its description says how long
-// plain data of a worker is, and parsing has made sure of that.
+// True if the chunk's first contribution had the same description and was accepted. That gives the
+// length of a worker's plain data, and parsing has checked the length.
 bool asks_for_the_same(const ChunkEntry& e, const wire::Header& h, const Contribution& c) {
   return e.state == ChunkState::open && e.seq == c.seq && e.described &&
          e.description == c.description && h.type == wire::PacketType::contribution &&
@@ -51,8 +51,8 @@ bool asks_for_the_same(const ChunkEntry& e, const wire::Header& h, const Contrib
 
 }  // namespace
 
-// What data asks for, whatever the state of its chunk: a rank's own, or a sum. `kernels` stays
-// nullptr where nothing is combined.
+// Checks data whatever the state of its chunk: a rank's own, or a sum. `kernels` stays nullptr if
+// nothing is combined.
 DropReason Shard::check_data(const ShardJob& job, const Contribution& c, bool is_sum,
                              const Kernels*& kernels) {
   const ChunkDescription& d = c.description;
@@ -66,14 +66,13 @@ DropReason Shard::check_data(const ShardJob& job, const Contribution& c, bool is
     return d.dtype == wire::DType::none ? DropReason::none : DropReason::bad_dtype;
   if (wire::moves_data(d.collective)) {
     if (d.dtype == wire::DType::none) return DropReason::bad_dtype;
-    if (is_agreement(d) && d.collective == wire::Collective::broadcast &&
-        d.target >= job.config.workers)
+    if (is_agreement(d) && d.collective == wire::Collective::broadcast && d.target >= job.workers())
       return DropReason::bad_target;
-    // No sum, so not in what sums are accumulated in either.
+    // Not a sum, so not in the accumulator's type either.
     return c.payload.size() == d.payload_bytes() ? DropReason::none
                                                  : DropReason::bad_payload_length;
   }
-  if (has_target(d.collective) && d.target >= job.config.workers) return DropReason::bad_target;
+  if (has_target(d.collective) && d.target >= job.workers()) return DropReason::bad_target;
   if (wire::concerns_model(d.collective) && d.target == ChunkDescription::kNoTarget)
     return DropReason::bad_target;
   if (const DropReason bad = check_reduction(job, d, kernels); bad != DropReason::none) return bad;
@@ -84,8 +83,8 @@ DropReason Shard::check_data(const ShardJob& job, const Contribution& c, bool is
                                                      : DropReason::bad_payload_length;
 }
 
-// Where the chunk stands that a child has sent something of. A rank that sends it holds what is in
-// its way, even if an ACK that said so was lost. `by_all`: so does every rank inside of the child.
+// Finds the chunk of a child's packet. A rank that sends it holds the result that is in its way,
+// even if the ACK for that was lost. `by_all`: so does every rank inside the child.
 ChunkTable::Place Shard::locate(ShardJob& job, std::uint16_t child, std::uint32_t seq, bool by_all,
                                 ChunkEntry*& e) {
   using enum ChunkTable::Place;
@@ -99,14 +98,14 @@ ChunkTable::Place Shard::locate(ShardJob& job, std::uint16_t child, std::uint32_
   return job.table.find(seq, e);
 }
 
-// Where hosts notify ranks themselves (T9), those may have got further than this switch knows of.
+// Where hosts notify ranks themselves (T9), ranks may be further than this switch knows.
 bool Shard::may_be_ahead(const ShardJob& job, std::uint32_t seq) {
   const std::int64_t distance = seq_diff(seq, job.table.low());
   return job.config.notify != wire::Notify::root && distance < kMostAhead * job.config.window;
 }
 
-// A chunk may be over that nothing was heard of here: an engine next door to a switch below has
-// taken its sum (T17).
+// A chunk may be over without any packet here: the engine in a switch below has taken its sum
+// (T17).
 void Shard::catch_up(ShardJob& job) {
   while (job.table.skip_unseen()) release_acknowledged(job);
 }
@@ -162,10 +161,12 @@ Decision Shard::on_first(ShardJob& job, ChunkEntry& e, const Contribution& c,
   adopt_seed(job);
   if (is_passed_on(c.description)) {
     if (!job.table.open(e, c, now)) return break_off(job);
-    pass_on(job, e, c.payload);
+    job.counters.contributions.add();
+    job.counters.contribution_bytes.add(c.payload.size());
+    sums_.store(job, e, c.payload);
     return on_complete(job, e, nullptr, now, out);
   }
-  // A rank that left can contribute to nothing any more, wherever the chunk is made.
+  // A rank that has left cannot contribute any more, whichever node makes the chunk.
   if (job.table.present() < job.fan_in && c.description.op >= job.left_at_op) {
     begin_abort(job, wire::Reason::rank_left);
     return {Verdict::epoch_aborted};
@@ -185,7 +186,7 @@ Decision Shard::on_first(ShardJob& job, ChunkEntry& e, const Contribution& c,
   job.deadlines.arm(e);
   job.refresh_gauges();
   if (excluded) return bypass(job, packet, out);
-  if (kernels != nullptr) attach(job, e, c, *kernels);
+  if (kernels != nullptr) sums_.add(job, e, c, *kernels);
   job.counters.contributions.add();
   job.counters.contribution_bytes.add(c.payload.size());
   if (e.arrived == job.fan_in) return on_complete(job, e, kernels, now, out);
@@ -215,7 +216,7 @@ Decision Shard::on_further(ShardJob& job, ChunkEntry& e, const Contribution& c,
     forward(job, packet, wire::kFlagCollision, out);
     return {Verdict::forwarded};
   }
-  // The completion host has its data already, whichever way it came.
+  // The completion host already has its data, by one way or another.
   if (e.state != ChunkState::open) {
     job.counters.duplicates.add();
     return {Verdict::dropped, DropReason::duplicate};
@@ -223,16 +224,16 @@ Decision Shard::on_further(ShardJob& job, ChunkEntry& e, const Contribution& c,
   job.counters.contributions.add();
   job.counters.contribution_bytes.add(c.payload.size());
   if (c.congested) e.congested = true;
-  if (kernels != nullptr) attach(job, e, c, *kernels);
+  if (kernels != nullptr) sums_.add(job, e, c, *kernels);
   if (job.dynamic) pool_.touch(pool_slot(job, e.seq), now);
   if (!job.table.add(e, c.child)) return {Verdict::folded};
   return on_complete(job, e, kernels, now, out);
 }
 
-// All that can be here is here, or all that is waited for.
+// All data that can be here is here, or all that the chunk waits for.
 Decision Shard::on_complete(ShardJob& job, ChunkEntry& e, const Kernels* kernels, Instant now,
                             Outbox& out) {
-  folds_.settle(e);
+  sums_.settle(e);
   if (e.bypassed) {
     flush(job, e, wire::Reason::excluded, now, out);
     return {Verdict::forwarded};
@@ -250,8 +251,7 @@ Decision Shard::on_complete(ShardJob& job, ChunkEntry& e, const Kernels* kernels
   }
   if (kernels != nullptr && !kernels->finish_is_identity && e.buffer != kNone) {
     std::byte* const sum = job.buffers.at(e.buffer);
-    if (kernels->finish(sum, sum, e.description.element_count, job.config.workers))
-      e.overflow = true;
+    if (kernels->finish(sum, sum, e.description.element_count, job.workers())) e.overflow = true;
   }
   if (e.overflow && job.retries_floats(e.description)) {
     flush(job, e, wire::Reason::overflow, now, out);
@@ -272,12 +272,12 @@ Decision Shard::on_repeated(ShardJob& job, ChunkEntry& e, const Contribution& c,
                             Outbox& out) {
   job.counters.duplicates.add();
   if (!c.resend) return {Verdict::dropped, DropReason::duplicate};
-  // O6: what is held goes to the host, too; whose data is in that, it says itself.
+  // O6: the data held here goes to the host, too, and states whose data is in it.
   if (e.state == ChunkState::open && c.at_ps) flush(job, e, reason_to_ask(packet.header), now, out);
   switch (e.state) {
     case ChunkState::complete: send_result(job, e, from, out); return {Verdict::answered};
     case ChunkState::sent:
-      // With the parent, which a probe asks.
+      // The parent has it; a probe asks the parent.
       if (job.config.parent) return {Verdict::dropped, DropReason::duplicate};
       chase(job, e, out);
       if (e.state == ChunkState::sent) return {Verdict::answered};

@@ -1,4 +1,4 @@
-// What goes to the completion host, and what comes back (rules 5, 7, 8 and 10).
+// Traffic to the completion host, and its answers (rules 5, 7, 8 and 10).
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -11,7 +11,7 @@
 namespace tributary::aggregator {
 namespace {
 
-bool nobody_arrived(std::span<const std::uint64_t> children) {
+bool no_child_arrived(std::span<const std::uint64_t> children) {
   return std::all_of(children.begin(), children.end(), [](std::uint64_t w) { return w == 0; });
 }
 
@@ -25,7 +25,7 @@ constexpr std::uint32_t flag_for(wire::Reason reason) {
 
 }  // namespace
 
-// A chunk that never had a slot: the host gets what comes, as it comes.
+// A chunk that never had a slot: the host gets its data one by one, as it comes.
 Decision Shard::escalate_first(ShardJob& job, ChunkEntry& e, const Contribution& c,
                                wire::Reason reason, const wire::Packet& packet, Instant now,
                                Outbox& out) {
@@ -36,26 +36,26 @@ Decision Shard::escalate_first(ShardJob& job, ChunkEntry& e, const Contribution&
   job.next_op = std::max(job.next_op, c.description.op + 1);
   job.note_escalation(e, reason, now);
   announce(job, e, reason, out);
-  // The announcement may be lost for good, the data is asked for again.
+  // The announcement may be lost for good; the host asks for the data again.
   const std::uint32_t mark = e.congested ? std::uint32_t{wire::kFlagCe} : 0u;
   forward(job, packet, flag_for(reason) | mark, out);
   return {Verdict::forwarded};
 }
 
-// Gives up a chunk: what has arrived goes to the host, with what it covers.
+// Gives up a chunk: the data that has arrived goes to the host, with its coverage.
 void Shard::flush(ShardJob& job, ChunkEntry& e, wire::Reason reason, Instant now, Outbox& out) {
-  folds_.settle();
+  sums_.settle();
   job.note_escalation(e, reason, now);
   send_sum(job, e, reason, out);
   if (job.waits_for_order) send_held(job, e, reason, out);
   free_slot(job, e, now);
   job.deadlines.cancel(e);
   job.table.escalate(e);
-  release_data(job, e);
+  sums_.release(job, e);
   job.refresh_gauges();
 }
 
-// To the completion engine: itself where the job's root is, otherwise by way of the switch above.
+// To the completion engine: directly if this is the job's root, otherwise via the switch above.
 void Shard::address_host(const ShardJob& job, Outgoing& o) {
   o.to = Outgoing::To::completion_host;
   if (job.config.parent) address_parent(job, o);
@@ -71,7 +71,7 @@ Outgoing* Shard::begin_escalation(ShardJob& job, const ChunkEntry& e, wire::Reas
   return o;
 }
 
-// "This chunk is escalated": covers nothing.
+// The message "this chunk is escalated": covers no ranks.
 void Shard::make_announcement(Outgoing& o) {
   o.header.dtype = wire::DType::none;
   o.header.element_count = 0;
@@ -83,14 +83,14 @@ void Shard::announce(ShardJob& job, const ChunkEntry& e, wire::Reason reason, Ou
   if (Outgoing* const o = begin_escalation(job, e, reason, out)) make_announcement(*o);
 }
 
-// Says whose data it is. A set that does not fit is not cut short: then nothing is said but that
-// the chunk is escalated, and the ranks are asked.
+// Writes whose data it is. A set that does not fit is not cut short: then the message only says
+// that the chunk is escalated, and the host asks the ranks.
 void Shard::set_coverage(ShardJob& job, Outgoing& o) {
   std::uint32_t covered = 0;
   for (const std::uint64_t word : coverage_)
     covered += static_cast<std::uint32_t>(std::popcount(word));
   wire::ExtensionWriter ext(std::span(o.extensions).subspan(o.extension_bytes));
-  const auto ranks = std::span(coverage_).first(wire::rank_words(job.config.workers));
+  const auto ranks = std::span(coverage_).first(wire::rank_words(job.workers()));
   if (!wire::add_rank_bitmaps(ext, ranks)) return make_announcement(o);
   o.extension_bytes += ext.bytes().size();
   o.header.covered = covered;
@@ -102,7 +102,7 @@ void Shard::cover_child(ShardJob& job, std::uint16_t child, Outgoing& o) {
   set_coverage(job, o);
 }
 
-// What somebody sent goes on as it came; a sum says whose data it is.
+// Data goes on unchanged; a sum states whose data is in it.
 void Shard::forward(ShardJob& job, const wire::Packet& packet, std::uint32_t flags, Outbox& out) {
   Outgoing* const o = out.add();
   if (o == nullptr) return;  // lost like any packet: its rank probes
@@ -127,7 +127,7 @@ void Shard::forward(ShardJob& job, const wire::Packet& packet, std::uint32_t fla
   job.counters.bytes_out.add(o->payload.size());
 }
 
-// Header fields that every message about a chunk shares, and extensions that describe it.
+// Writes the header fields that all messages about a chunk share, and its describing extensions.
 Outgoing* Shard::begin_aggregate(ShardJob& job, const ChunkEntry& e, Outbox& out) {
   Outgoing* const o = out.add();
   if (o == nullptr) return nullptr;
@@ -152,15 +152,14 @@ Outgoing* Shard::begin_aggregate(ShardJob& job, const ChunkEntry& e, Outbox& out
   h.encoding = d.encoding;
   h.scale_exponent = d.scale_exponent;
   wire::ExtensionWriter ext(o->extensions);
-  if (d.total_elements != 0)
-    ext.add(wire::TaskInformation{d.total_elements, job.config.workers, 0});
+  if (d.total_elements != 0) ext.add(wire::TaskInformation{d.total_elements, job.workers(), 0});
   if (d.target != ChunkDescription::kNoTarget) ext.add_target_rank(d.target);
   o->extension_bytes = ext.bytes().size();
   return o;
 }
 
-// Bytes of a sum as it leaves the switch: of what it is accumulated in, or of the element's own
-// type where partials are narrow.
+// Bytes of a sum as it leaves the switch: in the accumulator's type, or in the element's own type
+// where partials are narrow.
 std::size_t Shard::partial_bytes(const ShardJob& job, const ChunkDescription& d) {
   const Kernels* const kernels = job.kernels_of(d);
   if (kernels == nullptr || job.config.partials == wire::Partials::narrow) return d.payload_bytes();
@@ -183,11 +182,11 @@ std::span<const std::byte> Shard::partial_sum(ShardJob& job, ChunkEntry& e) {
   return {sum, partial_bytes(job, d)};
 }
 
-// The sum so far. Where nothing is in it yet, or rounding it would show in a declared order's bits
-// (T15): an announcement, and the host asks for what it needs.
+// Sends the sum so far. If it is empty, or rounding would change a declared order's bits (T15),
+// sends an announcement instead, and the host asks for the data that it needs.
 void Shard::send_sum(ShardJob& job, ChunkEntry& e, wire::Reason reason, Outbox& out) {
-  // Opened by data that is for no sum here.
-  if (e.bypassed && nobody_arrived(job.table.arrived(e))) return announce(job, e, reason, out);
+  // The chunk was opened by data that is for no sum here.
+  if (e.bypassed && no_child_arrived(job.table.arrived(e))) return announce(job, e, reason, out);
   const ChunkDescription& d = e.description;
   const bool in_order = job.waits_for_order && has_elements(d);
   const Kernels* const kernels = job.kernels_of(d);
@@ -208,7 +207,7 @@ void Shard::send_sum(ShardJob& job, ChunkEntry& e, wire::Reason reason, Outbox& 
   job.counters.bytes_out.add(o->payload.size());
 }
 
-// What no sum may contain yet, one by one (T15, rule 11): contributions, and values of subtrees.
+// Sends data that no sum may contain yet, one by one (T15, rule 11): contributions, and subtrees.
 void Shard::send_held(ShardJob& job, ChunkEntry& e, wire::Reason reason, Outbox& out) {
   for (std::uint16_t position = e.combined; position < job.fan_in; ++position) {
     const std::uint32_t buffer = job.held_at(e, position);
@@ -223,7 +222,7 @@ void Shard::send_held(ShardJob& job, ChunkEntry& e, wire::Reason reason, Outbox&
     } else {
       o->header.type = wire::PacketType::contribution;
       o->header.reason = wire::Reason::none;
-      // Whose mark of overflow it was is not known any more (rule 12).
+      // It is not known any more whose mark of overflow it was (rule 12).
       o->header.flags =
           (o->header.flags & (wire::kFlagLast | wire::kFlagOverflow | wire::kFlagCe)) |
           wire::kFlagBypass | wire::kFlagRaw;
@@ -237,7 +236,7 @@ void Shard::send_held(ShardJob& job, ChunkEntry& e, wire::Reason reason, Outbox&
   }
 }
 
-// Everything is here, and who verifies it makes the result.
+// All data is here, and the node that verifies it makes the result.
 void Shard::send_to_verify(ShardJob& job, ChunkEntry& e, Instant now, Outbox& out) {
   job.counters.sent_up.add();
   job.note(e, OpEventKind::sent_up, now);
@@ -245,14 +244,14 @@ void Shard::send_to_verify(ShardJob& job, ChunkEntry& e, Instant now, Outbox& ou
   leave_sent(job, e, now);
 }
 
-// The sum is on its way, and its slot free at once or when the result is here (O9). Data that is
-// only passed on has no slot, and is kept.
+// The sum was sent; its slot is free at once, or when the result is here (O9). Data that is only
+// passed on has no slot, and is kept.
 void Shard::leave_sent(ShardJob& job, ChunkEntry& e, Instant now) {
   const bool summed = !is_passed_on(e.description);
   if (summed && job.config.release == config::Release::sent) {
     free_slot(job, e, now);
     job.table.send(e);
-    release_data(job, e);
+    sums_.release(job, e);
   } else {
     job.table.send(e);
     if (e.holds_slot) ++job.sent_held;
@@ -269,13 +268,13 @@ bool Shard::is_with_host(std::uint32_t place, std::uint32_t seq) const {
   const ChunkEntry& e = jobs_[place]->table.entry_for(seq);
   if (e.seq != seq) return false;
   return e.state == ChunkState::escalated || e.state == ChunkState::sent ||
-         (e.state == ChunkState::open && e.bypassed);  // what is excluded is there already
+         (e.state == ChunkState::open && e.bypassed);  // excluded children's data is there already
 }
 
-// Of each chunk that is not finished: that it is escalated, or the sum that was to be verified. Its
-// ranks find out by their probes that the new host lacks their data.
+// Announces each unfinished chunk: that it is escalated, or the sum that was to be verified. By
+// their probes the ranks find out that the new host lacks their data.
 std::uint32_t Shard::announce_again(std::uint32_t place, std::uint32_t seq, Outbox& out) {
-  settle_heard();
+  sums_.reclaim_heard();
   ShardJob& job = *jobs_[place];
   const std::uint32_t end = job.table.low() + job.config.window;
   for (; seq_before(seq, end) && out.room() > 1; ++seq) {
@@ -287,8 +286,8 @@ std::uint32_t Shard::announce_again(std::uint32_t place, std::uint32_t seq, Outb
   return seq;
 }
 
-// The host here answers at once: where a sum that went to be verified has brought no result, the
-// host had no room for it. What is still here goes again; otherwise all ranks are asked (rule 7).
+// The host here answers at once: if a sum that went to be verified has brought no result, the host
+// had no room for it. A sum that is still here goes again; otherwise all ranks are asked (rule 7).
 void Shard::chase(ShardJob& job, ChunkEntry& e, Outbox& out) {
   if (e.holds_slot) return send_sum(job, e, wire::Reason::verify, out);
   job.table.escalate(e);
@@ -297,7 +296,7 @@ void Shard::chase(ShardJob& job, ChunkEntry& e, Outbox& out) {
 }
 
 bool Shard::on_result(const wire::Packet& packet, Instant now, Outbox& out) {
-  settle_heard();
+  sums_.reclaim_heard();
   const wire::Header& h = packet.header;
   ShardJob* const job = by_id_.find(h.job);
   if (job == nullptr || !job->running || h.epoch != job->epoch) return false;
@@ -305,7 +304,7 @@ bool Shard::on_result(const wire::Packet& packet, Instant now, Outbox& out) {
     if (info->host_term != job->host_term) return false;
   ChunkEntry* e = nullptr;
   if (job->table.find(h.seq, e) != ChunkTable::Place::seen) return false;
-  // What is complete or released has been decided; what is open here is nobody else's to decide.
+  // A complete or released chunk is decided; an open one is decided here alone.
   if (e->state != ChunkState::escalated && e->state != ChunkState::sent) return false;
   if (!e->described) return false;
   ChunkDescription& d = e->description;
@@ -317,7 +316,7 @@ bool Shard::on_result(const wire::Packet& packet, Instant now, Outbox& out) {
     return false;
   if (e->retried) d = as_float(d);
   free_slot(*job, *e, now);
-  release_data(*job, *e);
+  sums_.release(*job, *e);
   if (!packet.payload.empty()) {
     e->buffer = job->buffers.take();
     if (e->buffer == kNone) {

@@ -1,5 +1,5 @@
-// One job in one shard: who may send, its chunks, how its sums are made and where its bytes go.
-// Internal to Shard, which alone changes it; others read counters and table.
+// One job in one shard: its members, its chunks, how its sums are made and where its buffers are.
+// Internal to Shard, which alone changes it; other code reads counters and table.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@
 
 namespace tributary::aggregator {
 
-// Children whose data comes in what it is accumulated in: switches, unless partials are narrow.
+// Children whose data comes in the accumulator's type: switches, unless partials are narrow.
 inline std::vector<bool> wide_children(const ChildMap& map, const config::JobConfig& job) {
   std::vector<bool> wide(map.count());
   for (std::uint32_t child = 0; child < map.count(); ++child)
@@ -35,7 +35,7 @@ inline std::vector<bool> wide_children(const ChildMap& map, const config::JobCon
   return wide;
 }
 
-// One writer, the shard's owner; read by the engine's thread too, which another may be.
+// One writer, the shard's owner; the engine's thread reads it, and may be another thread.
 template <typename T>
 class Shared {
  public:
@@ -49,7 +49,7 @@ class Shared {
   std::atomic<T> value_{};
 };
 
-// A member as the data path sees it. One cache line: it is read and written with every packet.
+// A member as the data path sees it. One cache line: it is read and written for every packet.
 struct alignas(64) Child {
   Endpoint peer;
   bool present = false;
@@ -58,7 +58,7 @@ struct alignas(64) Child {
   Shared<Instant> last_heard;
   Exclusion excluded;
 
-  // Data with this origin is a worker's own.
+  // True if data with this origin is the worker's own.
   [[nodiscard]] bool is_worker(std::uint32_t origin) const {
     return worker == std::uint64_t{origin} + 1;
   }
@@ -85,35 +85,35 @@ struct BufferClass {
   }
 };
 static_assert(sizeof(BufferClass) == config::kBufferClassBytes);
-// Of one job that came with a change of configuration, in memory that was reserved for such.
+// Buffers of one job that came with a change of configuration, in reserved memory.
 struct OwnBuffers {
   Reserve::Piece memory;
   BufferClass buffers;
 };
 
-// What the parent was asked about a chunk whose result it makes.
+// The last question to the parent about a chunk whose result the parent makes.
 struct AskedAbove {
   std::uint32_t seq = 0;
-  bool pending = false;  // it has answered that it waits, too
+  bool pending = false;  // the parent has answered that it waits, too
   Instant at;
 };
 static_assert(sizeof(AskedAbove) == config::kAskedBytes);
 
-// What plain data is of, as its header says it: what follows from that alone is worked out once, as
-// what comes next is mostly of the same.
+// The kind of plain data, as its header gives it. What follows from the kind alone is computed
+// once, because the next packet is mostly of the same kind.
 struct PlainKind {
-  std::uint64_t kind = 0;         // of its wire::Header
-  std::uint64_t scope = 0;        // the same
+  std::uint64_t kind = 0;         // kind() of the wire::Header
+  std::uint64_t scope = 0;        // scope() of it
   std::uint64_t description = 0;  // ChunkDescription's third word, of a chunk that is not the last
-  const Kernels* kernels = nullptr;  // nullptr: it is nothing that is summed without more ado
-  bool opens = false;                // a chunk may be opened with it, without more ado
+  const Kernels* kernels = nullptr;  // nullptr: such data does not take the short way
+  bool opens = false;                // such data may open a chunk on the short way
 
   [[nodiscard]] bool is_of(const wire::Header& h) const {
     return ((h.kind() ^ kind) | (h.scope() ^ scope)) == 0;
   }
 };
 
-// Of dynamic slots; 0: the job takes no part in them in this shard.
+// The job's quota of dynamic slots; 0: it takes no part in them in this shard.
 inline std::uint32_t pool_quota(const config::JobConfig& job, std::uint8_t shard) {
   if (job.slots != config::SlotMode::dynamic || shard >= job.shards) return 0;
   return job.quota == 0 ? job.window : job.quota;
@@ -142,7 +142,8 @@ struct alignas(64) ShardJob {
         cache(sums.cache),
         hold_buffers(holds == nullptr ? nullptr : &holds->buffers),
         held(waits_for_order ? std::size_t{config.window} * fan_in : 0, kNone),
-        history(fan_in, config::degrades(config) ? wire::rank_words(config.workers) : 0),
+        history(fan_in, config::degrades(config) ? wire::rank_words(config.workers) : 0,
+                child_map.has_switches() ? wire::rank_words(config.workers) : 0),
         totals(fan_in) {
     awaited_above.reserve(wire::kMaxMissingIds);
     if (config.parent) asked_above.resize(config.window);
@@ -151,23 +152,23 @@ struct alignas(64) ShardJob {
         children[child].worker = static_cast<std::uint16_t>(c.id + 1);
   }
 
-  // What plain data of a worker touches (shard_plain.cc), in as few cache lines as can be: where
-  // jobs are many, they are in no near cache.
+  // The fields that a worker's plain data touches (shard_plain.cc), in as few cache lines as
+  // possible: with many jobs they are not in a near cache.
   std::uint16_t epoch = 0;
-  const std::uint8_t plane;     // that this is of the job; other packets are not for it
+  const std::uint8_t plane;     // of the job; packets of other planes are not for it
   const bool waits_for_order;   // contributions are combined in declared order
-  bool has_exclusions = false;  // or had some in this epoch
+  bool has_exclusions = false;  // has some, or had some in this epoch
   bool marked = false;          // a mark that came without data: goes with the next chunk (rule 15)
   bool running = false;
-  bool broken = false;  // an invariant is: the epoch has to end, and nothing is said of its sums
-  const bool dynamic;   // its slots
+  bool broken = false;  // an invariant broke: the epoch must end, no more sums are sent
+  const bool dynamic;   // it has dynamic slots
   const std::uint8_t shards;
-  const std::uint32_t fan_in;
-  std::uint32_t next_op = 0;  // every op with a chunk that was opened here is before it
-  PlainKind plain;            // of the last plain data
+  std::uint32_t fan_in;       // changes between two epochs, where the job may be resized
+  std::uint32_t next_op = 0;  // the op after all those with a chunk that was opened here
+  PlainKind plain;            // kind of the last plain data
   BufferPool& buffers;
   std::vector<Child> children;
-  const ChildMap child_map;
+  ChildMap child_map;
   std::vector<ChunkEntry> entries;
   ChunkTable table;
   ChunkDeadlines deadlines;
@@ -179,40 +180,49 @@ struct alignas(64) ShardJob {
   const KernelTable& kernels;
   const AdmittedReductions admitted;
   const Bracketing order;
-  std::uint32_t host_term = 0;  // of the completion host whose results are taken; 0: next door
+  std::uint32_t host_term = 0;  // of the completion host whose results are taken; 0: in this switch
   std::uint8_t seed = 0;        // of the slot hash, for seqs before seed_from
   std::uint8_t next_seed = 0;   // from seed_from on
   std::uint32_t seed_from = 0;
-  // Who has left holds all results of the ops before it: their chunks wait for nothing more of it.
+  // Ranks that left hold all results of the ops before it: those chunks need no more of them.
   std::uint32_t left_at_op = kNobodyLeft;
   static constexpr std::uint32_t kNobodyLeft = kNoOp;
   Instant recalled_at;          // when the host was asked for a result that some child holds
   std::uint32_t sent_held = 0;  // slots whose sum went up and is kept until the result returns
-  // Of a job that has a parent:
+  // For a job that has a parent:
   Shared<Instant> parent_heard;
   std::vector<AskedAbove> asked_above;       // by slot of the window
-  Instant said_held_at;                      // beside a probe
-  std::uint32_t acknowledged_up = 0;         // every result before it, to the parent
-  std::vector<std::uint32_t> awaited_above;  // ranks that the parent said it waits for
-  DegradedResults degraded;                  // of the complete ones
-  // nullptr: the job has its buffers in common with others of the shard.
+  Instant said_held_at;                      // besides probes
+  std::uint32_t acknowledged_up = 0;         // to the parent: all results before this seq
+  std::vector<std::uint32_t> awaited_above;  // the ranks that the parent waits for
+  DegradedResults degraded;                  // lists of the complete degraded results
+  // nullptr: the job shares its buffers with other jobs of the shard.
   std::unique_ptr<OwnBuffers> own_sums;
   std::unique_ptr<OwnBuffers> own_holds;
   ResultCache& cache;
-  BufferPool* hold_buffers;  // nullptr: nothing is ever held, maybe for want of a second child
+  BufferPool* hold_buffers;         // nullptr: no data is ever held, e.g. with only one child
   std::vector<std::uint32_t> held;  // buffer by slot of the window and position in the order
   OpHistory history;
   std::vector<ChildTotals> totals;  // of each child
 
-  // This child's data is not for the sums of that op (rule 14).
+  // Before an epoch begins.
+  void resize(std::uint32_t children_now) {
+    if (children_now == fan_in) return;
+    fan_in = children_now;
+    child_map.resize(children_now);
+    table.resize(children_now);
+  }
+  // The ranks that a sum is made of.
+  [[nodiscard]] std::uint32_t workers() const { return child_map.workers(); }
+  // True if this child's data is not for the sums of that op (rule 14).
   [[nodiscard]] bool excludes(std::uint16_t child, std::uint32_t op) const {
     return children[child].excluded.covers(op);
   }
   [[nodiscard]] bool awaits(const ChunkEntry& e, std::uint16_t child) const {
     return !table.has_contributed(e, child) && !(e.bypassed && excludes(child, e.description.op));
   }
-  // Data of a chunk that is new; of one that was seen, whatever its state; and of one that is open,
-  // from a child that has sent none.
+  // Note an arrival: data of a new chunk; data of a chunk that was seen, in any state; and the
+  // first data of a child for an open chunk.
   KeptAs note_first(const ChunkDescription& d, std::uint16_t child, Instant now) {
     const KeptAs as = OpHistory::kept_as(d, shards);
     if (as == KeptAs::nothing) return as;
@@ -233,16 +243,19 @@ struct alignas(64) ShardJob {
   void note_late(const ChunkEntry& e, std::uint16_t child, Instant now) {
     history.came_late(e.description, child, now - e.opened_at - deadlines.timeout());
   }
-  // A fixed-point sum that overflowed is asked for again as floating point (rule 12).
+  // True if a fixed-point sum that overflowed is asked for again as floating point (rule 12).
   [[nodiscard]] bool retries_floats(const ChunkDescription& d) const {
     return d.encoding == wire::Encoding::block_scaled && config::retries_floats(config);
   }
-  // What combines such data, given by its description or its header; nullptr where nothing is.
-  // Data that is passed on has a type and an operation, too, and so has its agreement.
+  // The kernels for such data, given by description or header; nullptr if it is not combined. Data
+  // that is passed on also has a type and an operation, and so has its agreement.
   [[nodiscard]] const Kernels* kernels_of(const auto& of) const {
     return wire::moves_data(of.collective) ? nullptr : kernels.find(of.dtype, of.reduce_op);
   }
-  // A bracket can only be combined as a whole; and collecting is what some jobs ask for.
+  [[nodiscard]] bool admits(const ChunkDescription& d) const {
+    return admitted.contains(d.dtype, d.reduce_op) || concerns_whole_model(d);
+  }
+  // False where a bracket must be combined as a whole, or the job collects first.
   [[nodiscard]] bool folds_prefix() const {
     return order.flat() && config.trigger == config::Trigger::streaming;
   }
@@ -265,11 +278,11 @@ struct alignas(64) ShardJob {
   void count_escalation(wire::Reason reason) {
     counters.escalations[static_cast<std::size_t>(reason)].add();
   }
-  // What becomes of every chunk.
+  // An event of normal operation.
   void note(const ChunkEntry& e, OpEventKind kind, Instant now) {
     if (e.kept != KeptAs::passed_over) history.note(e.description, kind, now);
   }
-  // What goes wrong.
+  // An event that goes wrong.
   void note_trouble(ChunkEntry& e, OpEventKind kind, Instant now) {
     if (e.kept == KeptAs::passed_over) e.kept = KeptAs::nothing;
     history.note_trouble(e.description, kind, e.opened_at, now);
@@ -284,7 +297,7 @@ struct alignas(64) ShardJob {
     counters.slots_high_water.raise_to(table.open() + sent_held);
     counters.results_retained.set(table.retained());
   }
-  // Of the job itself and all it points to.
+  // Bytes of the job itself and of all it points to.
   [[nodiscard]] std::size_t table_bytes() const {
     std::size_t bytes = config::kShardJobBytes + config::copy_bytes(config);
     bytes += child_map.table_bytes() + table.table_bytes() + order.table_bytes();

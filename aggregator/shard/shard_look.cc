@@ -1,4 +1,4 @@
-// What a shard knows of one chunk, for `tributary trace`.
+// A shard's state of one chunk, for `tributary trace`.
 #include "aggregator/shard/shard.h"
 
 namespace tributary::aggregator {

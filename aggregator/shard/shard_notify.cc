@@ -1,5 +1,5 @@
 // Results that reach ranks before they reach this switch, because a host has notified them itself
-// (T9, protocol "Ways of notifying"). What the host has decided stands: the switch catches up.
+// (T9, protocol "Ways of notifying"). The host's decision stands: the switch catches up.
 #include <algorithm>
 
 #include "aggregator/shard/shard.h"
@@ -7,13 +7,13 @@
 namespace tributary::aggregator {
 namespace {
 
-// All that somebody sends ahead of the window asks for the same.
+// All packets that a child sends ahead of the window ask for the same result.
 constexpr Duration kRecallSpacing = Duration::ms(2);
 
 }  // namespace
 
-// A child is further than the window of this switch allows, so it holds the result of its lowest
-// chunk: the copy for the root, or what the root made of it, was lost. The host has it.
+// A child is ahead of this switch's window, so it holds the result of the window's lowest chunk:
+// the copy for the root, or the root's own result, was lost. The host has it.
 Decision Shard::recall(ShardJob& job, const wire::Header& ahead, Instant now, Outbox& out) {
   const Decision refused = {Verdict::dropped, DropReason::beyond_window};
   if (job.config.notify == wire::Notify::root || now - job.recalled_at < kRecallSpacing)
@@ -44,7 +44,7 @@ Decision Shard::recall(ShardJob& job, const wire::Header& ahead, Instant now, Ou
   return refused;
 }
 
-// To this switch it is the word of the one above; but that one has not been heard of.
+// For this switch the result counts as the parent's, but the parent itself was not heard.
 Decision Shard::on_hosted_result(const wire::Packet& packet, Instant now, Outbox& out) {
   ShardJob* const job = by_id_.find(packet.header.job);
   if (job == nullptr) return {Verdict::dropped, DropReason::bad_shard};

@@ -1,12 +1,12 @@
-// The short way of what most packets are: plain data of a worker, for a chunk that is open and that
-// asks for what the chunk's first data asked for; or the first data of a chunk, where no slot has
-// to be found for it.
+// The short way for most packets: plain data of a worker, for an open chunk whose first data had
+// the same description; or the first data of a chunk, if no dynamic slot has to be found for it.
+// All other packets go the long way.
 //
-// It decides nothing of its own: whatever it takes, on_packet() would have taken with the same
-// effects in the same order (shard.cc, shard_data.cc); and where it has a doubt it changes nothing
-// and leaves the packet to that. What it saves is everything that such a packet cannot be: two
-// thirds of the instructions. Tests send the same packets both ways: those with an extension, if
-// only of padding, go the long one.
+// It makes no decisions of its own: on_packet() would have taken the same packets with the same
+// effects in the same order (shard.cc, shard_data.cc). In doubt it changes nothing and leaves the
+// packet to on_packet(). It saves all checks that cannot matter to such a packet: two thirds of the
+// instructions. Tests send the same packets both ways: those with an extension, if only padding, go
+// the long way.
 #include <algorithm>
 
 #include "aggregator/shard/shard.h"
@@ -16,28 +16,28 @@ namespace {
 
 constexpr Decision kNotThisWay = {Verdict::refused};
 
-// Neither resent nor marked, escalated, excluded or a second attempt.
+// True if data is not resent, marked, escalated, excluded or a second attempt.
 bool is_plain(const wire::Packet& p) {
   return (p.header.flags & ~wire::kFlagLast) == 0 && p.header.attempt == 0 &&
          p.extensions.empty() && !p.congestion_experienced;
 }
 
-// From a worker, as the job has it. Where no epoch runs, no child is present.
+// True if the sender is a worker of the job. If no epoch runs, no child is present.
 bool is_for(const ShardJob& job, const wire::Header& h) {
   return h.epoch == job.epoch && h.fan_in == job.fan_in && h.child < job.fan_in &&
          job.children[h.child].is_worker(h.origin);
 }
 
-// Data of a worker, for a sum and this part of the job. Of extensions there are none.
+// True for a worker's data that is summed in this part of the job. It has no extensions.
 bool is_summed(const ShardJob& job, const wire::Header& h) {
   return h.type == wire::PacketType::contribution && h.encoding == wire::Encoding::plain &&
          h.plane == job.plane && h.stream == 0 && !wire::moves_data(h.collective);
 }
 
-// Of a description's third word.
+// The last-chunk bit in a description's third word.
 constexpr std::uint64_t kLastBit = std::uint64_t{1} << 63;
 
-// What a header of that kind asks for; no total is stated where there are no extensions.
+// The description of data of that kind; without extensions no total is stated.
 void describe(const PlainKind& plain, const wire::Header& h, ChunkDescription& d) {
   d.set_word(0, h.op | std::uint64_t{h.chunk} << 32);
   d.set_word(1, 0);
@@ -51,7 +51,7 @@ void Shard::learn_kind(ShardJob& job, const wire::Packet& packet) {
   PlainKind& plain = job.plain;
   plain.kind = h.kind();
   plain.scope = h.scope();
-  // A barrier adds nothing, and has none.
+  // A barrier adds no data, and has no kernels.
   plain.kernels = is_summed(job, h) ? job.kernels.find(h.dtype, h.reduce_op) : nullptr;
   const Contribution c = contribution_of(packet);
   plain.description = c.description.word(2) & ~kLastBit;
@@ -65,7 +65,7 @@ inline void Shard::note_plain(ShardJob& job, const wire::Packet& packet, Instant
   Child& child = job.children[h.child];
   child.last_heard = now;
   child.heard = true;
-  settle_buffers();
+  sums_.reclaim();
   job.counters.bytes_in.add(packet.payload.size());
   job.table.note_sent(h.child, h.seq);
   if (job.table.has_acknowledged()) release_acknowledged(job);
@@ -82,8 +82,8 @@ inline void Shard::note_plain(ShardJob& job, const wire::Packet& packet, Instant
     return kNotThisWay;
   note_plain(job, packet, now);
   job.note_further(e, packet.header.child, now);
-  folds_.add({&e, job.buffers.at(e.buffer), packet.payload.data(), job.plain.kernels,
-              d.element_count, Fold::How::fold});
+  sums_.add({&e, job.buffers.at(e.buffer), packet.payload.data(), job.plain.kernels,
+             d.element_count, Fold::How::fold});
   if (job.dynamic) pool_.touch(pool_slot(job, e.seq), now);
   if (!job.table.add(e, bit)) return {Verdict::folded};
   return on_complete(job, e, job.plain.kernels, now, out);
@@ -106,8 +106,8 @@ Decision Shard::take_first(ShardJob& job, const ChunkDescription& d, const wire:
   e->buffer = job.buffers.take();
   if (e->buffer == kNone) return break_off(job);
   ++e->combined;
-  folds_.add({e, job.buffers.at(e->buffer), packet.payload.data(), job.plain.kernels,
-              d.element_count, Fold::How::open});
+  sums_.add({e, job.buffers.at(e->buffer), packet.payload.data(), job.plain.kernels,
+             d.element_count, Fold::How::open});
   if (e->arrived == job.fan_in) return on_complete(job, *e, job.plain.kernels, now, out);
   return {Verdict::opened};
 }
@@ -127,7 +127,7 @@ Decision Shard::take_plain(const wire::Packet& packet, const Endpoint& from, Ins
   ChunkDescription d;
   describe(job.plain, h, d);
   ChunkEntry& e = job.table.entry_for(h.seq);
-  // What is open is in the window.
+  // An open chunk is always in the window.
   if (e.state == ChunkState::open && e.seq == h.seq)
     return take_further(job, e, d, packet, now, out);
   return take_first(job, d, packet, now, out);

@@ -1,9 +1,9 @@
-// What other switches of the tree could not finish (protocol, "Escalation" and "Trees"; T5, T6).
+// Data that other switches could not finish (protocol, "Escalation" and "Trees"; T5, T6).
 //
-//   from below   announcements, sums with the ranks inside, and what a rank sent (flag bypass):
-//                goes on to the completion host, and so does what is here of the same chunk
+//   from below   announcements, sums with the ranks inside, and data of one rank (flag bypass):
+//                goes on to the completion host, and so does the data here for the same chunk
 //                (rule 5). None of it is added to anything on the way.
-//   from above   a sum that went up was given up there; or the host's word for a rank below
+//   from above   a sum that went up was given up there; or the host's message for a rank below
 #include <algorithm>
 #include <bit>
 
@@ -19,12 +19,12 @@ bool is_announcement(const wire::Header& h) {
 
 }  // namespace
 
-// All of the sum that went up is still here, or it has no bytes.
+// True if all of the sum that went up is still here, or it has no bytes.
 bool Shard::holds_sum(const ChunkEntry& e) {
   return e.buffer != kNone || e.description.payload_bytes() == 0;
 }
 
-// Rule 10: a switch speaks for the ranks behind it, and for no others.
+// Rule 10: a switch may send for the ranks behind it, and for no others.
 DropReason Shard::check_relayed(const ShardJob& job, const wire::Packet& packet,
                                 const Contribution& c) {
   const wire::Header& h = packet.header;
@@ -38,9 +38,9 @@ DropReason Shard::check_relayed(const ShardJob& job, const wire::Packet& packet,
   if (const DropReason bad = check_data(job, c, is_sum, kernels); bad != DropReason::none)
     return bad;
   if (!is_sum) return h.covered == 1 ? DropReason::none : DropReason::bad_coverage;
-  const auto ranks = std::span(coverage_).first(wire::rank_words(job.config.workers));
+  const auto ranks = std::span(coverage_).first(wire::rank_words(job.workers()));
   std::fill(ranks.begin(), ranks.end(), 0);
-  if (!wire::read_rank_bitmaps(packet.extensions, job.config.workers, ranks))
+  if (!wire::read_rank_bitmaps(packet.extensions, job.workers(), ranks))
     return DropReason::bad_extension;
   std::uint32_t below = 0;
   std::uint32_t named = 0;
@@ -48,6 +48,18 @@ DropReason Shard::check_relayed(const ShardJob& job, const wire::Packet& packet,
   for (const std::uint32_t rank : job.child_map.ranks_of(h.child))
     below += static_cast<std::uint32_t>(ranks[rank / 64] >> (rank % 64) & 1);
   return named == h.covered && below == h.covered ? DropReason::none : DropReason::bad_coverage;
+}
+
+// check_relayed() was the last call before, and has left a sum's ranks in coverage_.
+void Shard::note_part(ShardJob& job, const wire::Header& h, const ChunkDescription& d) {
+  const KeptAs as = OpHistory::kept_as(d, job.shards);
+  if (as == KeptAs::nothing) return;
+  const auto ranks = std::span(coverage_).first(wire::rank_words(job.workers()));
+  if (h.type == wire::PacketType::contribution) {
+    std::fill(ranks.begin(), ranks.end(), 0);
+    ranks[h.origin / 64] |= 1ULL << (h.origin % 64);
+  }
+  job.history.came_in_part(d, as, ranks);
 }
 
 Decision Shard::on_relayed(ShardJob& job, const wire::Packet& packet, const Endpoint& from,
@@ -72,7 +84,7 @@ Decision Shard::on_relayed(ShardJob& job, const wire::Packet& packet, const Endp
   }
   if (place == ChunkTable::Place::seen && comes_late(job, *e, c))
     return answer_late(job, *e, from, out);
-  // What is left of a first attempt says nothing any more (rule 12).
+  // Data left from a first attempt is of no use any more (rule 12).
   if (place == ChunkTable::Place::seen && e->retried) {
     job.counters.duplicates.add();
     return {Verdict::dropped, DropReason::duplicate};
@@ -83,6 +95,7 @@ Decision Shard::on_relayed(ShardJob& job, const wire::Packet& packet, const Endp
       job.note_again(*e, c.description, c.child, now);
     else
       job.note_first(c.description, c.child, now);
+    note_part(job, h, c.description);
   }
   if (place == ChunkTable::Place::unseen) {
     adopt_seed(job);
@@ -101,7 +114,7 @@ Decision Shard::on_relayed(ShardJob& job, const wire::Packet& packet, const Endp
                               : e->description.op == h.op && e->description.chunk == h.chunk;
   if (!same) return request_mismatch_abort(job, *e, c);
   if (says_more && !e->described) e->describe(c);
-  // With all of its subtree here, nothing from below can add to it.
+  // If all of its subtree is here, no data from below can add to it.
   const bool excluded = e->bypassed && job.excludes(c.child, e->description.op);
   if (e->state == ChunkState::open && !excluded && !job.table.has_contributed(*e, c.child))
     flush(job, *e, escalation_reason(h), now, out);
@@ -113,8 +126,8 @@ Decision Shard::on_relayed(ShardJob& job, const wire::Packet& packet, const Endp
   return on_repeated(job, *e, c, from, packet, now, out);
 }
 
-// The switch above has given the chunk up: what went up from here is with the host, or lost. What
-// is still here goes after it, and ranks below talk to the host from now on.
+// The switch above has given the chunk up: the sum from here is with the host, or lost. Data that
+// is still here follows it, and ranks below deal with the host from now on.
 Decision Shard::on_escalated_above(ShardJob& job, ChunkEntry& e, const wire::Header& h, Instant now,
                                    Outbox& out) {
   if (e.state != ChunkState::open && e.state != ChunkState::sent) return {Verdict::noted};
@@ -128,7 +141,7 @@ Decision Shard::on_escalated_above(ShardJob& job, ChunkEntry& e, const wire::Hea
   return {Verdict::noted};
 }
 
-// The switch above never sees it, and would say that it was lost.
+// The engine here took the sum: the switch above never gets it, and would report it as lost.
 void Shard::on_sum_taken(const wire::Header& sum, Instant now) {
   ShardJob* const job = by_id_.find(sum.job);
   ChunkEntry* e = nullptr;
@@ -138,15 +151,15 @@ void Shard::on_sum_taken(const wire::Header& sum, Instant now) {
   job->table.escalate(*e);
 }
 
-// A sum that went up did not arrive, and nothing of it is left here: those below are asked for
-// their data, which goes to the host (rule 7).
+// A sum that went up did not arrive, and none of it is left here: children are asked for their
+// data, which goes to the host (rule 7).
 void Shard::lose_sum(ShardJob& job, ChunkEntry& e, Instant now, Outbox& out) {
   job.note_escalation(e, wire::Reason::resend, now);
   job.table.escalate(e);
   announce(job, e, wire::Reason::resend, out);
   for (std::uint16_t child = 0; child < job.fan_in; ++child) {
     if (!job.children[child].present) continue;
-    // A switch sends its sum again, or asks those below it in turn.
+    // A child that is a switch sends its sum again, or asks those below it in turn.
     if (Outgoing* const o = begin_reply(job, wire::PacketType::unknown, e, out)) {
       o->peer = job.children[child].peer;
       o->header.reason = wire::Reason::resend;
@@ -155,7 +168,7 @@ void Shard::lose_sum(ShardJob& job, ChunkEntry& e, Instant now, Outbox& out) {
   }
 }
 
-// To a switch that waits for the result of its sum.
+// Tells a switch that waits for the result of its sum.
 void Shard::tell_escalated(ShardJob& job, const ChunkEntry& e, const Endpoint& to, Outbox& out) {
   Outgoing* const o = begin_reply(job, wire::PacketType::escalation, e, out);
   if (o == nullptr) return;

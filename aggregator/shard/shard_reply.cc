@@ -5,7 +5,7 @@
 namespace tributary::aggregator {
 namespace {
 
-// A reduce's result is one rank's: the others get its header, which says that it is done.
+// A reduce's result goes to one rank: the others get its header, which says that it is done.
 void fill_result(Outgoing& o, const ShardJob& job, const ChunkDescription& d, std::uint32_t flags,
                  std::span<const std::byte> payload, bool whole) {
   wire::Header& h = o.header;
@@ -14,7 +14,7 @@ void fill_result(Outgoing& o, const ShardJob& job, const ChunkDescription& d, st
   h.op = d.op;
   h.chunk = d.chunk;
   if ((flags & wire::kFlagFloatRetry) != 0) h.attempt = wire::kFloatRetry;
-  h.covered = is_passed_on(d) ? 1 : job.config.workers;
+  h.covered = is_passed_on(d) ? 1 : job.workers();
   h.dtype = d.dtype;
   h.reduce_op = d.reduce_op;
   h.collective = d.collective;
@@ -30,7 +30,7 @@ void fill_result(Outgoing& o, const ShardJob& job, const ChunkDescription& d, st
   o.payload = payload;
 }
 
-// To whoever asked; where a switch asked for a rank behind it, for that rank.
+// A reply to the sender; if a switch asked for a rank behind it, to that rank.
 void fill_reply(Outgoing& o, const ShardJob& job, wire::PacketType type,
                 const wire::Header& asked) {
   o.header = job.header(type);
@@ -43,8 +43,8 @@ void fill_reply(Outgoing& o, const ShardJob& job, wire::PacketType type,
   o.header.flags = wire::kFlagBypass;
 }
 
-// A chunk that this switch knows by an announcement alone, and whose result may not say what it is:
-// a header, without the payload for a rank elsewhere, or parameters, without their array.
+// True for a chunk that is known here only by an announcement, and whose result may not describe
+// it: a header without the payload for a rank elsewhere, or parameters without their array.
 bool needs_data(const ShardJob& job, const ChunkEntry& e, const wire::Header& h) {
   return job.config.parent && !e.described && !e.retried &&
          (has_target(h.collective) || wire::concerns_model(h.collective));
@@ -65,10 +65,10 @@ Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Endpoi
   const wire::Header& h = packet.header;
   ChunkEntry* e = nullptr;
   ChunkTable::Place place = job.table.find(h.seq, e);
-  // Where one rank passes its data on, the others only wait for it.
+  // If one rank passes its data on, the others only wait for it.
   const bool only_waits = wire::moves_data(h.collective) && h.covered == 0;
   job.counters.probes.add();
-  // Whoever has sent this chunk holds what is in its way, though its data may have been lost.
+  // A sender of this chunk holds the result in its way, though its data may have been lost.
   if (place == ChunkTable::Place::beyond_window && !only_waits)
     place = locate(job, h.child, h.seq, !job.child_map.relays(h), e);
   const bool seen = place == ChunkTable::Place::seen;
@@ -83,18 +83,18 @@ Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Endpoi
   if (place == ChunkTable::Place::beyond_window && e == nullptr && !wire::moves_data(h.collective))
     return recall(job, h, now, out);
   const bool relayed = job.child_map.relays(h);
-  // Its data is passed on when there is room: sent before, it would only be dropped (rule 6).
+  // There is no room for its data yet: sent now, it would only be dropped (rule 6).
   const bool held_up = place == ChunkTable::Place::beyond_window && !only_waits;
   const bool waiting = only_waits || held_up || (seen && job.table.has_contributed(*e, h.child));
   const bool verifying = seen && waiting && e->state == ChunkState::sent && !job.config.parent;
   const bool elsewhere =
-      job.host_term != 0;  // the host may still be at it, or its result under way
+      job.host_term != 0;  // the host may still work on it, or its result is under way
   if (verifying && !elsewhere) chase(job, *e, out);
-  // What is excluded goes to the host while others are summed here.
+  // An excluded child's data goes to the host while the others' is summed here.
   const bool excluded = seen && e->bypassed && job.excludes(h.child, e->description.op);
   const bool aside = excluded && e->state == ChunkState::open;
   if (seen && (e->state == ChunkState::escalated || aside || (verifying && elsewhere))) {
-    // A switch that asks for itself does not know yet.
+    // A switch that asks for itself does not know yet that the chunk is escalated.
     const bool for_itself = job.child_map[h.child].is_switch && !relayed;
     if (for_itself && (waiting || excluded || e->retried)) {
       tell_escalated(job, *e, from, out);
@@ -109,8 +109,8 @@ Decision Shard::on_probe(ShardJob& job, const wire::Packet& packet, const Endpoi
     }
   }
 
-  // What the parent says is the answer, and tells more than PENDING would: nothing is said here but
-  // what it said last.
+  // The parent's answer tells more than PENDING would: this switch only repeats the parent's last
+  // answer.
   const bool above =
       waiting && !held_up && job.config.parent && (!seen || e->state == ChunkState::sent);
   if (above && !ask_parent(job, h, seen ? e : nullptr, now, out)) return {Verdict::noted};
@@ -139,8 +139,8 @@ Decision Shard::say_pending(ShardJob& job, const wire::Header& asked, const Endp
   return {Verdict::answered};
 }
 
-// Those whose word is waited for before there is room in the window: that they hold the result that
-// is in the way, or, where none is, their data of the lowest chunk that is not complete.
+// The ranks that the window waits for: those that have not acknowledged the result in the way, or,
+// if there is none, those whose data the lowest incomplete chunk lacks.
 std::span<const std::uint32_t> Shard::ranks_behind(const ShardJob& job,
                                                    const ChunkEntry* in_the_way,
                                                    std::span<std::uint32_t> room) {
@@ -200,7 +200,7 @@ std::uint32_t Shard::result_flags(const ChunkEntry& e) {
          (wire::concerns_model(e.description.collective) ? std::uint32_t{wire::kFlagParams} : 0u);
 }
 
-// To the group; or, where one rank alone needs it, the payload to that rank and the header to all.
+// Sends it to the group; or, if one rank needs it, its payload to that rank, the header to all.
 void Shard::multicast_result(ShardJob& job, const ChunkEntry& e, Outbox& out) {
   if (job.broken) return;
   if (e.overflow) job.counters.saturated.add();
@@ -215,7 +215,7 @@ void Shard::multicast_result(ShardJob& job, const ChunkEntry& e, Outbox& out) {
     }
   }
   Outgoing* const o = out.add();
-  if (o == nullptr) return;  // retained: the probe of whoever misses it brings it
+  if (o == nullptr) return;  // retained: a probe of the rank that misses it brings it
   o->to = Outgoing::To::job_group;
   finish_result(job, e, *o, all);
 }

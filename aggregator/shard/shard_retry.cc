@@ -1,6 +1,6 @@
 // Chunks whose fixed-point sum overflowed, and that workers send again as floating point (rule 12,
-// O10). Nothing of such an attempt is summed here: all of it goes to the completion host, by way of
-// the switches above. Each switch on that way hears of the attempt before the ranks below it do.
+// O10). Data of such an attempt is not summed here: it goes to the completion host via the switches
+// above. Each switch on that way learns of the attempt before the ranks below it do.
 #include "aggregator/shard/shard.h"
 
 namespace tributary::aggregator {
@@ -30,7 +30,7 @@ Decision Shard::on_retry(ShardJob& job, const wire::Packet& packet, const Endpoi
   const bool seen = job.table.find(h.seq, e) == ChunkTable::Place::seen;
   if (!seen || !e->retried || e->description.op != h.op || e->description.chunk != h.chunk)
     return {Verdict::dropped, DropReason::stale_seq};
-  // Known by an announcement alone: what the first attempt was never came by, and never will.
+  // Known only by an announcement: the first attempt's description never came here, and never will.
   if (!e->described) {
     const Contribution c = contribution_of(packet);
     const Kernels* kernels = nullptr;
@@ -54,8 +54,8 @@ Decision Shard::on_retry(ShardJob& job, const wire::Packet& packet, const Endpoi
   return {Verdict::answered};
 }
 
-// The host asks for the chunk again: from now on only that attempt counts. False: of another chunk
-// than the one there is.
+// The host asks for the chunk again: from now on only that attempt counts. Returns false if the
+// request is for another chunk than the one here.
 bool Shard::begin_retry(const wire::Packet& request, Instant now) {
   const wire::Header& h = request.header;
   ShardJob* const job = by_id_.find(h.job);
@@ -67,10 +67,10 @@ bool Shard::begin_retry(const wire::Packet& request, Instant now) {
   if (e->retried) return e->state == ChunkState::escalated;
   if (!job->retries_floats(e->description)) return false;
   if (e->state != ChunkState::escalated && e->state != ChunkState::sent) return false;
-  // Only its result was missing of a sum that went to be verified.
+  // The sum went to be verified, and only its result was missing.
   if (e->state == ChunkState::sent) {
     free_slot(*job, *e, now);
-    release_data(*job, *e);
+    sums_.release(*job, *e);
     job->table.escalate(*e);
   }
   e->retried = true;

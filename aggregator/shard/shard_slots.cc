@@ -1,4 +1,4 @@
-// Dynamic slots: who gets one, who loses one, and another seed after a collision (O7, O8, rule 8).
+// Dynamic slots: allocation, preemption, and another seed after a collision (O7, O8, rule 8).
 #include "aggregator/shard/shard.h"
 #include "core/seq.h"
 
@@ -14,7 +14,7 @@ std::uint32_t Shard::slot_of(const ShardJob& job, const ChunkEntry& e) const {
 }
 
 wire::Reason Shard::take_slot(ShardJob& job, std::uint32_t seq, Instant now, Outbox& out) {
-  // Who has no right to a slot takes none from others.
+  // A job that may not take a slot does not preempt others.
   if (!pool_.may_take(job.place)) return wire::Reason::no_slot;
   const std::uint32_t slot = pool_slot(job, seq);
   if (pool_.owner(slot).job != kNone && !preempt(job, slot, now, out)) {
@@ -27,9 +27,9 @@ wire::Reason Shard::take_slot(ShardJob& job, std::uint32_t seq, Instant now, Out
   return wire::Reason::no_slot;
 }
 
-// Never from a higher priority. From an equal one what is idle, a chunk that waits for its last
-// rank or for a result no longer than it has to, and what was borrowed of the share of the one who
-// asks.
+// Never preempts a higher priority. Of an equal one it takes only an idle slot, whose chunk has
+// waited for its last rank or a result long enough, and a slot that was borrowed from the asking
+// job's share. Of a lower one it also takes a busy slot, if that is configured.
 bool Shard::may_preempt(const ShardJob& job, const SlotPool::Owner& owner, Instant now) const {
   const std::uint8_t theirs = jobs_[owner.job]->config.priority;
   const std::uint8_t ours = job.config.priority;
@@ -39,7 +39,7 @@ bool Shard::may_preempt(const ShardJob& job, const SlotPool::Owner& owner, Insta
   return theirs < ours && preempt_busy_;
 }
 
-// True when the slot is free now: its owner had no more right to it.
+// Returns true if the slot is free now: its owner had no more claim to it.
 bool Shard::preempt(ShardJob& job, std::uint32_t slot, Instant now, Outbox& out) {
   const SlotPool::Owner owner = pool_.owner(slot);
   ShardJob& victim = *jobs_[owner.job];
@@ -51,7 +51,7 @@ bool Shard::preempt(ShardJob& job, std::uint32_t slot, Instant now, Outbox& out)
     flush(victim, *e, wire::Reason::no_slot, now, out);
   } else {  // sent, and waiting for its result
     free_slot(victim, *e, now);
-    release_data(victim, *e);
+    sums_.release(victim, *e);
   }
   victim.refresh_gauges();
   return true;
@@ -64,8 +64,8 @@ void Shard::change_seed(ShardJob& job, std::uint32_t seq) {
   job.seed_from = seq + job.config.window;
 }
 
-// No chunk is left that has its slot by the old seed. Noticed before seed_from is half the number
-// space ago, when it would seem to lie ahead.
+// Adopts the new seed if no chunk has a slot by the old one. Must happen before seed_from is half
+// the number space ago, when it would seem to lie ahead.
 void Shard::adopt_seed(ShardJob& job) {
   if (job.seed != job.next_seed && job.table.all_complete_before(job.seed_from))
     job.seed = job.next_seed;

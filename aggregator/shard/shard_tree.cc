@@ -1,6 +1,6 @@
-// Sums that go up, and what comes back (protocol, "Trees"). A sum that is kept until the parent's
-// result is here can be sent again; nothing is ever added to it any more. What has not been kept is
-// asked for again (O9, rule 7).
+// Sums that go up, and the answers (protocol, "Trees"). A sum that is kept until the parent's
+// result is here can be sent again; nothing is ever added to it any more. A sum that was not kept
+// is asked for again from the children (O9, rule 7).
 #include <algorithm>
 #include <cstring>
 
@@ -9,20 +9,20 @@
 namespace tributary::aggregator {
 namespace {
 
-// Children that wait ask again and again; one question to the parent answers all of them.
+// Children that wait ask repeatedly; one question to the parent answers all of them.
 constexpr Duration kProbeSpacing = Duration::ms(2);
 
-// The payload of such a result goes to one rank, and so to one child only.
+// True if the result's payload goes to a rank, and so a child, that is not below this switch.
 bool is_elsewhere(const ShardJob& job, const ChunkDescription& d) {
   return has_target(d.collective) && !job.child_map.child_of(d.target);
 }
 
-// Says that such a chunk is done, and not what it is: its payload goes elsewhere, or it has none.
+// True if a description only says that a chunk is done: its payload goes elsewhere, or it has none.
 bool is_notice(const ChunkDescription& d) {
   return has_target(d.collective) && d.element_count == 0;
 }
 
-// Data of such a chunk says more than this result: of a model, the array.
+// True if data of the chunk tells more than this result does: for a model, the array.
 bool leaves_unsaid(const ChunkDescription& d) {
   return is_notice(d) || wire::concerns_model(d.collective);
 }
@@ -34,7 +34,7 @@ std::optional<Instant> Shard::parent_heard(std::uint32_t place) const {
   return jobs_[place]->parent_heard;
 }
 
-// All that can be here is here.
+// All data that can be here is here.
 void Shard::send_up(ShardJob& job, ChunkEntry& e, Instant now, Outbox& out) {
   job.counters.sent_up.add();
   job.note(e, OpEventKind::sent_up, now);
@@ -50,7 +50,7 @@ AskedAbove& Shard::asked(ShardJob& job, std::uint32_t seq) {
 void Shard::send_aggregate(ShardJob& job, ChunkEntry& e, std::uint32_t flags, Outbox& out) {
   const std::span<const std::byte> sum = partial_sum(job, e);
   Outgoing* const o = begin_aggregate(job, e, out);
-  if (o == nullptr) return;  // a child's probe brings it
+  if (o == nullptr) return;  // a child's probe causes it again
   address_parent(job, *o);
   o->header.flags |= flags | wire::kFlagCompleteSubtree;
   o->header.covered = is_passed_on(e.description) ? 1 : job.child_map.covered();
@@ -78,15 +78,15 @@ Outgoing* Shard::begin_upward(ShardJob& job, wire::PacketType type, Outbox& out)
 }
 
 // A child asks for a result that the parent makes. `e`: a sum went up; nullptr: another switch's
-// data is passed on, and nothing of it is here. True when the parent has answered PENDING since it
-// was asked last.
+// data is passed on, and none of it is here. Returns true if the parent has answered PENDING since
+// it was last asked.
 bool Shard::ask_parent(ShardJob& job, const wire::Header& question, const ChunkEntry* e,
                        Instant now, Outbox& out) {
   AskedAbove& last = asked(job, question.seq);
   if (last.seq != question.seq) last = {question.seq, false, Instant()};
   const bool pending = last.pending;
   if (now - last.at < kProbeSpacing) return pending;
-  // A rank that only receives acknowledges by ACK alone, so the probe carries no news of it.
+  // A rank that only receives acknowledges by ACK alone, so the probe does not acknowledge for it.
   if (e == nullptr || job.degraded.allowed()) repeat_held(job, now, out);
   Outgoing* const o = begin_upward(job, wire::PacketType::probe, out);
   if (o == nullptr) return pending;
@@ -102,8 +102,8 @@ bool Shard::ask_parent(ShardJob& job, const wire::Header& question, const ChunkE
 }
 
 // The parent may forget the results before this one: they are here. Where results may lack ranks,
-// those of ranks that do not hold them yet count, too: otherwise the others would get ahead of a
-// late rank by more than this switch has room for, and be finished without the ranks that share it.
+// all ranks below must hold them, too: otherwise other ranks could get ahead of a late rank by more
+// than this switch can keep, and chunks would be finished without the ranks below it.
 std::uint32_t Shard::held_below(const ShardJob& job) {
   const std::uint32_t low = job.table.low();
   if (!job.degraded.allowed()) return low;
@@ -115,7 +115,7 @@ void Shard::acknowledge_up(ShardJob& job, std::uint32_t news, Outbox& out) {
   if (more >= std::max<std::int64_t>(news, 1)) say_held(job, out);
 }
 
-// An ACK that was lost would never be repeated otherwise.
+// Repeats an acknowledgement: a lost ACK would never be repeated otherwise.
 void Shard::repeat_held(ShardJob& job, Instant now, Outbox& out) {
   if (now - job.said_held_at < kProbeSpacing) return;
   say_held(job, out);
@@ -133,7 +133,7 @@ void Shard::say_held(ShardJob& job, Outbox& out) {
 }
 
 Decision Shard::on_parent(const wire::Packet& packet, Instant now, Outbox& out) {
-  settle_buffers();
+  sums_.reclaim();
   const wire::Header& h = packet.header;
   ShardJob* const job = by_id_.find(h.job);
   if (job == nullptr || h.plane != job->plane || h.stream != 0)
@@ -148,7 +148,7 @@ Decision Shard::on_parent(const wire::Packet& packet, Instant now, Outbox& out) 
   if (for_a_rank && h.type == wire::PacketType::unknown && h.attempt != 0)
     return begin_retry(packet, now) ? Decision{Verdict::noted}
                                     : Decision{Verdict::dropped, DropReason::stale_epoch};
-  // Where all ranks below are late, nobody has heard of a second attempt (rules 12, 21).
+  // If all ranks below are late, no switch here knows of a second attempt (rules 12, 21).
   const bool degraded = h.type == wire::PacketType::result && (h.flags & wire::kFlagDegraded) != 0;
   const bool retried = place == ChunkTable::Place::seen && e->retried;
   if (h.attempt != (retried ? wire::kFloatRetry : 0) && h.type != wire::PacketType::escalation &&
@@ -201,8 +201,8 @@ void Shard::on_sum_missing_above(ShardJob& job, ChunkEntry& e, Instant now, Outb
 Decision Shard::on_parent_result(ShardJob& job, ChunkEntry& e, const wire::Packet& packet,
                                  Instant now, Outbox& out) {
   const wire::Header& h = packet.header;
-  // Known by an announcement alone: whoever would have described it is late (rule 21), or the
-  // engine next door to a switch below has taken the only sum that would have (T17).
+  // Known only by an announcement: the rank that would have described it is late (rule 21), or the
+  // engine in a switch below has taken the only sum that would have (T17).
   Contribution told = contribution_of(packet);
   told.child = kElsewhere;
   if (!e.described && leaves_unsaid(told.description))
@@ -215,13 +215,13 @@ Decision Shard::on_parent_result(ShardJob& job, ChunkEntry& e, const wire::Packe
   if (h.dtype != d.dtype || h.reduce_op != d.reduce_op || h.collective != d.collective ||
       h.encoding != d.encoding || !is_result_of(d.collective, h) || !takes_count(job, d, packet))
     return {Verdict::dropped, DropReason::op_mismatch};
-  // Where the payload is one rank's, the others' copies have none; they are not for its switch.
+  // If the payload is one rank's, the other ranks' copies have none; those are not for its switch.
   if (has_target(d.collective) && !header_only && h.element_count == 0 && d.element_count != 0)
     return {Verdict::dropped, DropReason::duplicate};
   const std::size_t bytes = header_only ? 0 : d.payload_bytes();
   if (packet.payload.size() != bytes || h.element_count != (header_only ? 0 : d.element_count))
     return {Verdict::dropped, DropReason::op_mismatch};
-  if (e.state == ChunkState::open && job.hold_buffers != nullptr) put_back_held(job, e);
+  if (e.state == ChunkState::open && job.hold_buffers != nullptr) sums_.drop_held(job, e);
   if (!e.described) e.describe(told);
   e.retried = retried;
   e.description = d;
@@ -229,12 +229,12 @@ Decision Shard::on_parent_result(ShardJob& job, ChunkEntry& e, const wire::Packe
   return {Verdict::completed};
 }
 
-// Data of a rank elsewhere that is passed on to all: nobody here has anything to add. Or a result
-// that waits for nobody here any more (rule 21).
+// Data of a rank elsewhere that is passed on to all, to which no rank here adds anything. Or a
+// result that waits for no rank here any more (rule 21).
 Decision Shard::on_unasked_result(ShardJob& job, const wire::Packet& packet, Instant now,
                                   Outbox& out) {
   Contribution c = contribution_of(packet);
-  c.child = 0;  // no child's, whatever a packet from above says: see forget_arrivals() below
+  c.child = 0;  // no child's, whatever the packet says: see forget_arrivals() below
   const ChunkDescription& d = c.description;
   if (is_notice(d)) return {Verdict::dropped, DropReason::beyond_window};
   const bool fits = is_passed_on(d) ? c.payload.size() <= job.config.chunk_bytes &&
@@ -252,12 +252,12 @@ Decision Shard::on_unasked_result(ShardJob& job, const wire::Packet& packet, Ins
   return {Verdict::completed};
 }
 
-// The result takes the sum's place, and goes on to the children.
+// Replaces the sum by the result, and passes it on to the children.
 void Shard::keep_result(ShardJob& job, ChunkEntry& e, const wire::Packet& packet, Instant now,
                         Outbox& out) {
-  folds_.settle();
+  sums_.settle();
   free_slot(job, e, now);
-  if (packet.payload.empty()) release(job, job.buffers, e.buffer);
+  if (packet.payload.empty()) sums_.release_sum(job, e);
   if (!packet.payload.empty()) {
     if (e.buffer == kNone) e.buffer = job.buffers.take();
     if (e.buffer == kNone) {

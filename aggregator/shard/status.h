@@ -1,4 +1,4 @@
-// What people see of the engine, filled on its thread on request.
+// Snapshots of the engine for `show`; filled on the engine's thread on request.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,9 @@ struct MemberStatus {
   bool present = false;
   Endpoint peer;
   Duration silent_for;            // since its last packet
-  std::uint32_t held_before = 0;  // first shard here: every result before it
+  std::uint32_t held_before = 0;  // first shard here: the seq before which it holds every result
   bool is_switch = false;
-  std::vector<std::uint32_t> ranks;  // inside
+  std::vector<std::uint32_t> ranks;  // ranks inside it
 };
 // The switch above, as this one sees it.
 struct UpstreamStatus {
@@ -32,7 +32,7 @@ struct UpstreamStatus {
   std::uint16_t child = 0;
   std::uint16_t fan_in = 0;
   std::string state;
-  JoinRefusal refusal;  // of its JOIN, just now
+  JoinRefusal refusal;  // the last refusal of its JOIN, if recent
 };
 enum class JobState : std::uint8_t { idle, forming, running, aborted };
 const char* name_of(JobState state);
@@ -41,8 +41,9 @@ struct JobStatus {
   std::uint8_t plane = 0;
   JobState state = JobState::idle;
   std::uint16_t epoch = 0;
+  bool held = false;  // the operator lets no epoch begin
   wire::Reason last_abort = wire::Reason::none;
-  std::vector<std::uint32_t> last_abort_ranks;  // that it names
+  std::vector<std::uint32_t> last_abort_ranks;  // the ranks that the abort names
   std::vector<MemberStatus> members;
   std::optional<UpstreamStatus> upstream;  // none: results are final here
 };
@@ -58,21 +59,21 @@ struct SlotStatus {
   std::uint32_t seq = 0;
   std::uint32_t arrived = 0;
   std::uint32_t fan_in = 0;
-  Duration open_for;  // sent: since the parent was last told or asked, or since it was opened
+  Duration open_for;  // sent: since the parent was last told or probed; else since it was opened
   std::vector<std::uint32_t> missing;  // ranks, at most 16
   bool sent = false;
   bool holds_slot = true;
 };
-// Which of them: those that hold a slot, or all.
+// Selects chunks that hold a slot, or all chunks.
 enum class Slots : std::uint8_t { held, all };
-// How far a look at all chunks has come: the shard, the job of those that it has, and the place in
-// that one's table, which a chunk never changes.
+// The position of a walk over all chunks: the shard, the job in that shard, and the entry in that
+// job's table, which a chunk never leaves.
 struct SlotPlace {
   std::size_t shard = 0;
   std::size_t job = 0;
   std::size_t entry = 0;
 };
-// How much a look may still be about: places in tables, and rows.
+// The limits of one call of the walk: entries looked at, and rows.
 struct SlotLimits {
   std::size_t looks = 0;
   std::size_t rows = 0;
@@ -81,44 +82,57 @@ struct SlotLimits {
 // For `show op`: one line of an op's time-line in one shard.
 struct OpLine {
   std::uint8_t shard = 0;
-  Duration at;               // since the op's first contribution to this switch
-  std::string what;          // "arrived", "escalated: collision", ...
-  std::uint32_t chunk = 0;   // the first one concerned
-  std::uint32_t chunks = 1;  // how many
-  Duration until;            // when it happened to the last of them
-  Duration late;             // behind the deadline; 0: in time, or nothing that is waited for
+  Duration at;                       // since the op's first contribution to this switch
+  std::string what;                  // "arrived", "escalated: collision", ...
+  std::uint32_t chunk = 0;           // the first chunk with this event
+  std::uint32_t chunks = 1;          // how many
+  Duration until;                    // time of the last of them
+  Duration late;                     // behind the deadline; 0: in time, or no deadline applies
   std::vector<std::uint32_t> ranks;  // of the child whose data arrived; or those left out
+  // The sender whose packets the line is about.
+  static constexpr std::uint32_t kNoSender = 0xFFFFFFFF;
+  static constexpr std::uint32_t kParent = 0xFFFFFFFE;
+  std::uint32_t sender = kNoSender;  // a child's number, or one of these
 };
 
-// How far behind the first arrival of a chunk each child's data came, in one op: the most of its
-// first and its last chunk, in all shards (T13).
+// A row of `show ops`: an op that `show op` has lines for, over all shards.
+struct KnownOp {
+  std::uint32_t op = 0;
+  Duration ago;                      // since its first contribution to this switch
+  bool timed = false;                // the times of arrivals are kept
+  bool finished = false;             // some result was made
+  std::vector<std::string> trouble;  // "deadline passed", "escalated: collision", ...
+};
+
+// How far behind the first arrival of a chunk each child's data came in one op: the largest value
+// of its first and its last chunk, in all shards (T13).
 struct OpLateness {
   std::uint32_t op = 0;
   bool complete = true;          // every child's data has come
-  std::vector<Duration> behind;  // by child; of what has not come, so far
+  std::vector<Duration> behind;  // by child; of missing data, the time so far
 };
 
-// For `show stragglers`: a child in the latest ops.
+// For `show stragglers`: a child's lateness in the latest ops.
 struct ChildLateness {
   std::uint32_t job = 0;
   std::uint8_t plane = 0;
   std::uint32_t id = 0;  // rank, or switch
   bool is_switch = false;
   Endpoint peer;
-  std::vector<std::uint32_t> ranks;  // inside
-  std::uint32_t ops = 0;             // so many were looked at
-  Duration mean;                     // of what it was behind in each
+  std::vector<std::uint32_t> ranks;  // ranks inside it
+  std::uint32_t ops = 0;             // number of ops looked at
+  Duration mean;                     // mean lateness over those ops
   Duration most;
-  Duration last;                       // in the latest
+  Duration last;                       // in the latest op
   std::uint64_t missed_deadlines = 0;  // chunks that were given up without its data
   Exclusion excluded;
 };
-// How far a look at all children has come: the job, and the child of that.
+// The position of a walk over all children: the job, and the child in that job.
 struct LatenessPlace {
   std::size_t job = 0;
   std::uint32_t child = 0;
 };
-// The order of `show stragglers`: of each job the latest first.
+// The order of `show stragglers`: within each job, the latest child first.
 void sort_latest_first(std::vector<ChildLateness>& children);
 
 }  // namespace tributary::aggregator

@@ -9,18 +9,18 @@
 namespace tributary::completion {
 namespace {
 
-// One packet brings a RESULT or an ABORT, besides UNKNOWN to some ranks; and time an ABORT of each
-// job.
+// One packet causes a RESULT or an ABORT, and UNKNOWN to some ranks; expire() causes at most an
+// ABORT for each job.
 constexpr std::size_t kOutboxReserve = 2;
 
-// A piece that a former host of the job is meant to have, or that one sent.
+// True unless the piece was sent to, or by, a former host of the job.
 bool of_this_term(const Job& job, const wire::Packet& packet) {
   if (packet.extensions.empty()) return true;
   const auto info = wire::find_result_info(packet.extensions);
   return !info || info->host_term == job.host_term;
 }
 
-// The second one is of single contributions, as floating point (rule 12), and of questions.
+// The second attempt has only single contributions, as floats (rule 12), and probes.
 bool valid_attempt(const Job& job, const wire::Header& h) {
   if (h.attempt == 0) return true;
   if (h.attempt != wire::kFloatRetry || !job.float_retry) return false;
@@ -76,8 +76,12 @@ Engine::Engine(std::span<const JobLimits> jobs) : impl_(std::make_unique<Impl>(j
 Engine::~Engine() = default;
 
 void Engine::start_epoch(std::uint32_t job, std::uint16_t epoch, std::uint32_t first_seq,
-                         std::uint32_t host_term, bool retries, bool may_degrade) {
-  if (Job* j = impl_->find_job(job)) j->start(epoch, first_seq, host_term, retries, may_degrade);
+                         std::uint32_t host_term, bool retries, bool may_degrade,
+                         std::optional<std::uint32_t> workers) {
+  Job* const j = impl_->find_job(job);
+  if (j == nullptr) return;
+  j->start(epoch, first_seq, host_term, retries, may_degrade);
+  j->resize(workers.value_or(j->limits.workers));
 }
 
 void Engine::set_model(std::uint32_t job, Model& model) {
@@ -113,7 +117,7 @@ Decision Engine::on_packet(const wire::Packet& packet, Instant now, Outbox& out)
 }
 
 void Engine::expire(Instant now, Outbox& out) {
-  // Each job may have to end its epoch, too.
+  // Leaves room for an ABORT of each job.
   const std::size_t most = outbox_capacity() - impl_->jobs.size();
   const std::size_t end = out.items().size() + std::min(most, out.room());
   for (const auto& job : impl_->jobs) {
@@ -145,8 +149,8 @@ void Engine::accepted_before(std::uint32_t job_id, std::uint8_t shard, std::uint
 }
 
 struct Engine::Change {
-  std::vector<std::unique_ptr<Job>> jobs;  // nullptr: it stays
-  std::vector<std::size_t> stays_from;     // of those: where it stood
+  std::vector<std::unique_ptr<Job>> jobs;  // nullptr: unchanged
+  std::vector<std::size_t> stays_from;     // for those: the place before
   std::unordered_map<std::uint32_t, Job*> by_id;
 };
 
@@ -205,7 +209,7 @@ std::vector<ChunkStatus> Engine::status(Instant now, std::size_t most) const {
       missing.resize(job->missing(*c, missing));
       all.push_back({job->limits.id, job->limits.plane, c->shard, c->description.op,
                      c->description.chunk, c->seq, c->reason, c->covered_count,
-                     required_ranks(*c, job->limits.workers), c->piece_count, now - c->armed_at,
+                     required_ranks(*c, job->workers()), c->piece_count, now - c->armed_at,
                      std::move(missing)});
     }
   }

@@ -5,17 +5,18 @@
 //   clock ──────────────────────────────▶ expire ────▶ ABORT(deadline, missing ids), or RESULT
 //                                                      without those that are late (rule 21)
 //
-// One engine per job finishes all that is escalated of it; one Engine object serves several jobs,
-// each with its own memory. All it sends goes to the root switch, which keeps and multicasts
-// RESULT, ends the epoch on ABORT, and passes PENDING and UNKNOWN to the rank in `origin`.
+// One engine per job finishes all of its escalated chunks; one Engine object serves several jobs,
+// each with its own memory. All messages go to the root switch, which keeps and multicasts RESULT,
+// ends the epoch on ABORT, and passes PENDING and UNKNOWN to the rank in `origin`.
 //
-// Whoever hosts it has checked that a packet's sender is a member of the epoch and that its seq is
-// in the window; everything else is checked here. Pure: no clock, no I/O, no allocation after
-// construction. One thread at a time calls it; counters may be read by others at any time.
+// The host has checked that a packet's sender is a member of the epoch and that its seq is in the
+// window; the engine checks everything else. Pure: no clock, no I/O, no allocation after
+// construction. One thread at a time calls it; other threads may read counters at any time.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -32,7 +33,7 @@ class Model;
 
 enum class Verdict : std::uint8_t {
   held,           // a piece joined the cover
-  completed,      // it was the last: the RESULT is in the outbox
+  completed,      // it was the last piece: the RESULT is in the outbox
   answered,       // RESULT, PENDING or UNKNOWN to a probe; ABORT to a piece of an aborted epoch
   noted,          // a mark or an acknowledgement
   epoch_aborted,  // ABORT is in the outbox
@@ -61,44 +62,46 @@ struct ChunkStatus {
 
 class Engine {
  public:
-  // Throws std::invalid_argument for limits that make no sense.
+  // Throws std::invalid_argument for invalid limits.
   explicit Engine(std::span<const JobLimits> jobs);
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // Life of a job. Unknown jobs are none of this engine's: these do nothing then. `host_term`
-  // tells this host's answers from those of an earlier one. `retries`: the root lets sums that
-  // overflow be sent again as floats, where this engine does. `may_degrade`: it takes results that
-  // lack ranks, where this engine makes some.
+  // Begin and end epochs of a job; both ignore jobs that the engine does not have. `host_term`
+  // tells this host's answers from those of an earlier one. `retries`: the root lets overflowed
+  // sums be sent again as floats, if this engine does. `may_degrade`: the root accepts results that
+  // lack ranks, if this engine makes some. `workers`: the ranks of the epoch, where the job may be
+  // resized; at most as many as its limits say.
   void start_epoch(std::uint32_t job, std::uint16_t epoch, std::uint32_t first_seq,
-                   std::uint32_t host_term, bool retries = true, bool may_degrade = true);
+                   std::uint32_t host_term, bool retries = true, bool may_degrade = true,
+                   std::optional<std::uint32_t> workers = {});
   void end_epoch(std::uint32_t job);  // aborted, or all ranks have left
-  // It waits for pieces of this chunk, which the root has given up.
+  // True if the engine waits for pieces of this chunk, which the root has given up.
   [[nodiscard]] bool is_open(const wire::Header& chunk) const;
-  // Of the epoch that began last; 0 before the first, and for unknown jobs.
+  // The epoch that began last; 0 before the first, and for unknown jobs.
   [[nodiscard]] std::uint16_t epoch_of(std::uint32_t job) const;
 
-  // The model of a job, which outlives this object (T21). Without one, whatever concerns a model
-  // ends the epoch.
+  // Sets the model of a job; it outlives this object (T21). Without one, any op on a model ends the
+  // epoch.
   void set_model(std::uint32_t job, Model& model);
 
-  // Payload spans of what is appended to `out` are valid until the next call of any method.
+  // Payload spans of messages appended to `out` are valid until the next call of any method.
   Decision on_packet(const wire::Packet& packet, Instant now, aggregator::Outbox& out);
-  // Chunks past their deadline, or waited for long enough. Cheap when there are none.
+  // Ends chunks past their deadline, or that have waited long enough. Cheap if there are none.
   void expire(Instant now, aggregator::Outbox& out);
-  // The root keeps this result now, so it needs not be kept here.
+  // The root keeps this result now, so the engine need not.
   void result_accepted(std::uint32_t job, std::uint8_t shard, std::uint32_t seq);
-  // The root keeps all results of the shard before this seq: they are over.
+  // The root keeps all results of the shard before this seq: their chunks are over.
   void accepted_before(std::uint32_t job, std::uint8_t shard, std::uint32_t seq);
 
-  // Other jobs: those with the same limits go on, the rest is exchanged. prepare() is for a control
-  // thread, while packets are handled; what apply() leaves in the change is to be destroyed there.
+  // Changes the jobs: those with the same limits go on, the others are exchanged. prepare() runs on
+  // a control thread while packets are handled; the change must be destroyed there after apply().
   struct Change;
   [[nodiscard]] std::shared_ptr<Change> prepare(std::span<const JobLimits> next) const;
   void apply(Change& change);
 
-  // What one call can append at most.
+  // The most messages that one call can append.
   [[nodiscard]] std::size_t outbox_capacity() const;
   [[nodiscard]] static std::size_t outbox_capacity(std::span<const JobLimits> jobs);
   [[nodiscard]] std::size_t job_count() const;

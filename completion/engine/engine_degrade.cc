@@ -1,18 +1,18 @@
-// Chunks that have waited long enough: finished without the ranks that are late, where the job
-// allows that (rule 21). Decided here and nowhere else, once for each chunk, so that all ranks get
-// the same bits and the same list; from then on the chunk is complete like any other.
+// Chunks that have waited long enough: finished without the late ranks, if the job allows that
+// (rule 21). Decided here and nowhere else, once for each chunk, so that all ranks get the same
+// bits and the same list; from then on the chunk is complete like any other.
 #include "completion/engine/engine_impl.h"
 
 namespace tributary::completion {
 namespace {
 
-// What one chunk may bring: a RESULT, or the request to all for floats.
+// The most messages for one chunk: a RESULT, or a request for floats to each rank.
 std::size_t most_messages(const Job& job) {
   return job.limits.workers + std::size_t{1};
 }
 
-// A reduction of which something is here. A barrier says that everybody has come, and a model is
-// stepped by all ranks' gradients; what one rank sends alone cannot lack another.
+// True for a reduction of which some data is here. A barrier means that all ranks came, and a
+// model's step needs all ranks' gradients; data that one rank sends alone lacks no other rank.
 bool can_do_without(const Job& job, const Chunk& chunk) {
   const aggregator::ChunkDescription& d = chunk.description;
   return chunk.described && chunk.covered_count != 0 && job.kernels_of(d) != nullptr &&
@@ -21,7 +21,7 @@ bool can_do_without(const Job& job, const Chunk& chunk) {
 
 }  // namespace
 
-// As many as there is room for before the box's place `end`; the next call goes on.
+// Finishes as many as there is room for before the box's place `end`; the next call continues.
 void Engine::Impl::degrade_waiting(Job& job, Instant now, std::size_t end, Outbox& out) {
   if (!job.degrades) return;
   while (out.items().size() + most_messages(job) <= end) {

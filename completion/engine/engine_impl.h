@@ -1,6 +1,6 @@
-// The completion engine's insides, shared by its source files: pieces (engine_pieces.cc), chunks
-// that wait too long (engine_degrade.cc), what it says (engine_replies.cc), and construction,
-// checks and clock (engine.cc).
+// The completion engine's internals, shared by its source files: pieces (engine_pieces.cc), chunks
+// that wait too long (engine_degrade.cc), replies (engine_replies.cc), and construction, checks and
+// clock (engine.cc).
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace tributary::completion {
 using aggregator::Outbox;
 using aggregator::Outgoing;
 
-// One piece as it came: its ranks stand in Job::ranks.
+// One piece that has arrived; its ranks are in Job::ranks.
 struct Arrival {
   const wire::Packet& packet;
   aggregator::ChunkDescription description;

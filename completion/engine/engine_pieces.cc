@@ -1,4 +1,4 @@
-// Contributions and aggregates: checked, placed into the cover of their chunk, combined.
+// Contributions and aggregates: checks them, adds them to the cover of their chunk, combines them.
 #include <algorithm>
 #include <cstring>
 
@@ -26,16 +26,16 @@ DropReason check_payload(const Job& job, const Arrival& a) {
   return DropReason::none;
 }
 
-// Sets job.ranks.
+// Checks the ranks, and sets job.ranks to them.
 DropReason check_ranks(Job& job, const Arrival& a) {
   const wire::Header& h = a.packet.header;
   clear(job.ranks);
   if (!a.aggregate) {
-    if (h.origin >= job.limits.workers) return DropReason::bad_child;
+    if (h.origin >= job.workers()) return DropReason::bad_child;
     insert(job.ranks, h.origin);
     return DropReason::none;
   }
-  if (!wire::read_rank_bitmaps(a.packet.extensions, job.limits.workers, job.ranks))
+  if (!wire::read_rank_bitmaps(a.packet.extensions, job.workers(), job.ranks))
     return DropReason::bad_extension;
   return h.covered != 0 && count(job.ranks) == h.covered ? DropReason::none
                                                          : DropReason::bad_coverage;
@@ -57,7 +57,7 @@ void fill(Piece& piece, const Arrival& a, ConstRankSet ranks) {
   if (!payload.empty()) std::memcpy(piece.buffer.data(), payload.data(), payload.size());
 }
 
-// The sum of a chunk becomes what the model answers, once: from here on it is kept like any result.
+// Replaces a chunk's sum by the model's answer, once: from here on it is kept like any result.
 wire::Reason ask_model(const Job& job, const Chunk& chunk, const Piece& sum) {
   if (job.model == nullptr) return wire::Reason::model_lost;
   return job.model->answer(chunk.description, sum.buffer.first(sum.payload_bytes));
@@ -87,7 +87,7 @@ Decision Engine::Impl::on_mark(Job& job, const wire::Packet& packet, Instant now
   job.counters.marks.add();
   const wire::Reason why = aggregator::escalation_reason(h);
   chunk->given_up = chunk->given_up || why != wire::Reason::excluded;
-  // A result never changes, nor what it says of queues (rule 15).
+  // A result never changes, and neither does its congestion mark (rule 15).
   if (chunk->state == ChunkState::open && wire::is_marked(packet)) chunk->flags |= wire::kFlagCe;
   if (chunk->reason == wire::Reason::none) chunk->reason = why;
   job.refresh_gauges();
@@ -115,7 +115,7 @@ Decision Engine::Impl::on_piece(Job& job, const wire::Packet& packet, Instant no
     job.counters.stale.add();
     return {Verdict::dropped, DropReason::stale_seq};
   }
-  // The root has begun another attempt, so it has not taken what was made of this one, and will
+  // The root has begun another attempt, so it has not accepted the result of this one, and will
   // not.
   if (found == Job::Find::found && chunk->state == ChunkState::complete &&
       h.attempt > chunk->attempt)
@@ -133,15 +133,15 @@ Decision Engine::Impl::on_piece(Job& job, const wire::Packet& packet, Instant no
     job.counters.stale.add();
     return {Verdict::dropped, DropReason::stale_seq};
   }
-  // An engine that has lost what it knew is told by those who have not.
+  // An engine that has lost its state learns of an attempt from nodes that know it.
   if (chunk->state == ChunkState::open && h.attempt > chunk->attempt)
     job.begin_attempt(*chunk, h.attempt, now);
   if (chunk->state != ChunkState::open) {
-    const bool late = is_degraded(*chunk, job.limits.workers) &&
+    const bool late = is_degraded(*chunk, job.workers()) &&
                       count_common(chunk->covered, job.ranks) < count(job.ranks);
     (late ? job.counters.late : job.counters.duplicates).add();
-    // A resend says that its sender has no result, so the root may have none either; and whoever is
-    // late may have missed it.
+    // A resend shows that its sender has no result, so the root may have none either; and a late
+    // rank may have missed it.
     if (chunk->state == ChunkState::released || ((h.flags & wire::kFlagResend) == 0 && !late))
       return {Verdict::dropped, DropReason::duplicate};
     job.counters.results_repeated.add();
@@ -164,7 +164,7 @@ Decision Engine::Impl::add(Job& job, Chunk& chunk, const Arrival& arrival, Insta
   chunk.given_up = chunk.given_up || (arrival.packet.header.flags & wire::kFlagExcluded) == 0;
 
   Fit how = fit(chunk, job.ranks, job.lost);
-  // Rule 11: a sum that is no step of the declared expression can't be a part of it.
+  // Rule 11: a sum that is no step of the declared expression cannot be a part of it.
   if (job.limits.order == wire::Order::reproducible && how != Fit::duplicate && arrival.aggregate &&
       arrival.packet.header.covered > 1 && !job.order.is_step(job.ranks)) {
     std::copy(job.ranks.begin(), job.ranks.end(), job.lost.begin());
@@ -194,7 +194,7 @@ Decision Engine::Impl::add(Job& job, Chunk& chunk, const Arrival& arrival, Insta
   job.counters.piece_bytes.add(arrival.packet.payload.size());
   if (job.limits.trigger == config::Trigger::streaming && arrival.kernels != nullptr)
     combine_newest(job, chunk, *arrival.kernels);
-  if (chunk.covered_count < required_ranks(chunk, job.limits.workers)) return {Verdict::held};
+  if (chunk.covered_count < required_ranks(chunk, job.workers())) return {Verdict::held};
   complete(job, chunk, now, out);
   if (job.state == JobState::aborted) return {Verdict::epoch_aborted};
   return {chunk.state == ChunkState::open ? Verdict::held : Verdict::completed};
@@ -211,9 +211,9 @@ void Engine::Impl::complete(Job& job, Chunk& chunk, Instant now, Outbox& out) {
   }
   chunk.overflow = done.overflow;
   job.complete(chunk, *done.result);
-  if (is_degraded(chunk, job.limits.workers)) {
+  if (is_degraded(chunk, job.workers())) {
     job.counters.degraded.add();
-    job.counters.left_out.add(job.limits.workers - chunk.covered_count);
+    job.counters.left_out.add(job.workers() - chunk.covered_count);
   }
   if (done.overflow) job.counters.overflows.add();
   job.counters.completed[static_cast<std::size_t>(chunk.reason)].add();

@@ -1,4 +1,4 @@
-// What the completion engine says to the root: results, answers to probes, the end of an epoch.
+// The completion engine's messages to the root: results, answers to probes, the end of an epoch.
 #include <algorithm>
 #include <array>
 
@@ -13,12 +13,12 @@ wire::Header header_of(const Job& job, wire::PacketType type) {
   h.type = type;
   h.job = job.limits.id;
   h.epoch = job.epoch;
-  h.fan_in = static_cast<std::uint16_t>(job.limits.workers);
+  h.fan_in = static_cast<std::uint16_t>(job.workers());
   h.plane = job.limits.plane;
   return h;
 }
 
-// Whoever hears of an attempt that it has not made yet begins it.
+// A node that learns of an attempt which it has not begun yet begins it.
 void set_attempt(wire::Header& h, std::uint8_t attempt) {
   h.attempt = attempt;
   if (attempt == wire::kFloatRetry) h.flags |= wire::kFlagFloatRetry | wire::kFlagAtPs;
@@ -57,7 +57,7 @@ void set_cause(Job& job, wire::Reason reason, const Chunk& chunk) {
 Decision Engine::Impl::on_probe(Job& job, const wire::Packet& packet, Outbox& out) {
   const wire::Header& h = packet.header;
   job.counters.probes.add();
-  if (h.origin >= job.limits.workers) return {Verdict::dropped, DropReason::bad_child};
+  if (h.origin >= job.workers()) return {Verdict::dropped, DropReason::bad_child};
   Chunk* chunk = nullptr;
   const Job::Find found = job.find(h.shard, h.seq, chunk);
   if (found == Job::Find::stale) {
@@ -101,7 +101,7 @@ Decision Engine::Impl::on_probe(Job& job, const wire::Packet& packet, Outbox& ou
 void Engine::Impl::send_result(Job& job, const Chunk& chunk, Outbox& out) {
   if (job.broken) return;
   Outgoing* o = out.add();
-  if (o == nullptr) return;  // kept: the probe of whoever misses it brings it
+  if (o == nullptr) return;  // kept: a probe of the rank that misses it brings it
   const aggregator::ChunkDescription& d = chunk.description;
   o->header = header_of(job, chunk, wire::PacketType::result);
   o->header.flags |= chunk.flags | (chunk.overflow ? wire::kFlagOverflow : wire::kFlagVerified) |
@@ -122,10 +122,10 @@ void Engine::Impl::send_result(Job& job, const Chunk& chunk, Outbox& out) {
   wire::ExtensionWriter extensions(o->extensions);
   extensions.add(wire::ResultInfo{job.limits.window, 0, job.host_term, 0});
   if (d.target != aggregator::ChunkDescription::kNoTarget) extensions.add_target_rank(d.target);
-  if (is_degraded(chunk, job.limits.workers)) {
+  if (is_degraded(chunk, job.workers())) {
     o->header.flags |= wire::kFlagDegraded;
     clear(job.lost);
-    for (std::uint32_t rank = 0; rank < job.limits.workers; ++rank)
+    for (std::uint32_t rank = 0; rank < job.workers(); ++rank)
       if (!contains(chunk.covered, rank)) insert(job.lost, rank);
     wire::add_degraded_list(extensions, chunk.covered_count, job.lost);
   }
@@ -135,7 +135,7 @@ void Engine::Impl::send_result(Job& job, const Chunk& chunk, Outbox& out) {
 void Engine::Impl::ask_again(Job& job, const Chunk& chunk, ConstRankSet ranks, Outbox& out) {
   for_each(ranks, [&](std::uint32_t rank) {
     Outgoing* o = out.add();
-    if (o == nullptr) return;  // its own probe will tell it
+    if (o == nullptr) return;  // the rank's own probe gets the answer
     o->header = header_of(job, chunk, wire::PacketType::unknown);
     address_to(o->header, rank);
     job.counters.rerequests.add();
@@ -170,7 +170,7 @@ void Engine::Impl::abort_model(Job& job, const Chunk& chunk, wire::Reason reason
   repeat_abort(job, out);
 }
 
-// Names no chunk: after a broken invariant the tables of chunks cannot be trusted.
+// Names no chunk: after a broken invariant, the chunk tables cannot be trusted.
 Decision Engine::Impl::abort_broken(Job& job, Outbox& out) {
   job.last_abort.reason = wire::Reason::broken_invariant;
   job.last_abort.chunk = header_of(job, wire::PacketType::abort);

@@ -5,7 +5,7 @@
 
 namespace tributary::completion {
 
-// Rule 12: the workers still have what they scaled.
+// Rule 12: the workers still have the values that they scaled.
 void Engine::Impl::retry_as_float(Job& job, Chunk& chunk, Instant now, Outbox& out) {
   std::copy(chunk.covered.begin(), chunk.covered.end(), job.lost.begin());
   job.begin_attempt(chunk, wire::kFloatRetry, now);

@@ -8,8 +8,8 @@ namespace {
 
 using aggregator::Kernels;
 
-// A fast job's pieces in the order of their lowest ranks: any order would do, this one is the same
-// whoever came first. Contributions alone are combined in one pass.
+// Combines a fast job's pieces in the order of their lowest ranks: any order is valid, this one
+// does not depend on arrival. Contributions alone are combined in one pass.
 bool combine(Job& job, const Kernels& kernels, std::size_t n) {
   std::byte* const acc = job.accumulators.front();
   const auto end = std::remove(job.at.begin(), job.at.end(), nullptr);
@@ -32,7 +32,7 @@ Evaluation evaluate(Job& job, Chunk& chunk, const Kernels* kernels) {
   bool overflow = false;
   std::fill(job.at.begin(), job.at.end(), nullptr);
   for (Piece* piece = chunk.pieces; piece != nullptr; piece = piece->next) {
-    job.at[piece->first] = piece;  // pieces are disjoint, so no two have the same place
+    job.at[piece->first] = piece;  // pieces are disjoint, so each has a place of its own
     overflow |= piece->overflow;
   }
   if (kernels == nullptr) return {&result, overflow};
@@ -40,7 +40,7 @@ Evaluation evaluate(Job& job, Chunk& chunk, const Kernels* kernels) {
   const std::size_t n = chunk.description.element_count;
   const std::uint32_t contributions = chunk.covered_count;
   const bool declared =
-      job.limits.order == wire::Order::reproducible && contributions == job.limits.workers;
+      job.limits.order == wire::Order::reproducible && contributions == job.workers();
   overflow |= declared ? job.order.evaluate(*kernels, job.at, job.sources, n, job.accumulators)
                        : combine(job, *kernels, n);
   overflow |= kernels->finish(result.buffer.data(), job.accumulators.front(), n, contributions);

@@ -44,6 +44,7 @@ Job::Job(const JobLimits& job_limits)
       at(limits.workers),
       sources(limits.workers),
       accumulator_memory(order.depth() * buffer_bytes(limits) * kWidestAccumulator),
+      workers_(limits.workers),
       kernels_(limits.arithmetic),
       pool_(pieces_of(limits), buffer_bytes(limits), ranks.size()),
       chunks_(std::size_t{2} * limits.window * limits.shards),
@@ -124,7 +125,7 @@ bool Job::make_room(const aggregator::ChunkDescription& wanted) {
   return true;
 }
 
-// Pieces are disjoint, so a chunk never needs more than its promise.
+// Pieces are disjoint, so a chunk never needs more than its promised number.
 Piece* Job::take_piece() {
   Piece* const piece = pool_.take();
   if (!TRIBUTARY_INVARIANT_HOLDS(piece != nullptr)) broken = true;
@@ -229,18 +230,18 @@ void Job::release_before(std::uint8_t shard, std::uint32_t seq) {
   for (Chunk& chunk : std::span(chunks_).subspan(shard * ring, ring)) {
     if (!seq_before(chunk.seq, seq)) continue;
     if (chunk.state == ChunkState::complete) release(chunk);
-    // Opened by a late copy of what another host has finished.
+    // A late copy opened a chunk that another host has finished.
     if (chunk.state == ChunkState::open) forget(chunk);
   }
-  // However long nothing was escalated: what comes next is not taken for something old.
+  // However long no chunk was escalated: the next one must not be taken for an old one.
   const std::uint32_t newest = seq + 2 * limits.window - 1;
   if (seq_before(newest_[shard], newest)) newest_[shard] = newest;
 }
 
 std::size_t Job::missing(const Chunk& chunk, std::span<std::uint32_t> out) const {
   std::size_t written = 0;
-  if (chunk.covered_count >= required_ranks(chunk, limits.workers)) return 0;
-  for (std::uint32_t rank = 0; rank < limits.workers && written < out.size(); ++rank)
+  if (chunk.covered_count >= required_ranks(chunk, workers_)) return 0;
+  for (std::uint32_t rank = 0; rank < workers_ && written < out.size(); ++rank)
     if (!contains(chunk.covered, rank)) out[written++] = rank;
   return written;
 }
@@ -281,7 +282,7 @@ void Job::drop_pieces(Chunk& chunk) {
   chunk.piece_count = 0;
 }
 
-// Back to unseen, whatever it was; what it held is free.
+// Resets the chunk to unseen, whatever its state; frees its pieces.
 void Job::forget(Chunk& chunk) {
   if (chunk.state == ChunkState::open) {
     promised_ -= limits.workers;

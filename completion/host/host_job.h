@@ -1,5 +1,5 @@
-// One job whose completion hosts are elsewhere, as RemoteHosts keeps it: its hosts, and who of them
-// serves which shard. Internal to RemoteHosts; others read counters.
+// One job with completion hosts outside the root, as RemoteHosts keeps it: its hosts, and the host
+// of each shard. Internal to RemoteHosts; other code reads counters.
 #pragma once
 
 #include <algorithm>
@@ -19,26 +19,26 @@ namespace tributary::completion {
 struct HostCounters {
   Counter sent;           // messages handed to a host
   Counter results;        // results accepted from one
-  Counter unserved;       // messages for which there was no host
+  Counter unserved;       // messages without a host to send them to
   Counter takeovers;      // changes of host while an epoch ran
-  Counter restarts;       // hosts that came back with nothing
+  Counter restarts;       // hosts that came back without state
   Counter refusals;       // hosts that refused the job
   Counter stale_terms;    // answers of an earlier term
   Counter wrong_senders;  // from an address or port that is not the host's
-  Counter announced;      // chunks announced to who took over
-  Counter placements;     // that a caller asked for
+  Counter announced;      // chunks announced to a host that took over
+  Counter placements;     // placements that a caller asked for
 };
 
 enum class SeatState : std::uint8_t { idle, asking, serving, here, vacant };
 const char* name_of(SeatState state);
 
-// Why the present host serves.
+// Why the current host serves.
 enum class Chosen : std::uint8_t {
-  policy,     // the first of the job's order that lives
+  policy,     // the first host in the job's order that is alive
   requested,  // a caller asked for a placement
-  gone,       // the one before it is silent, or has left
-  restarted,  // it came back with nothing
-  refused,    // the one before it would not have the job, or gave it up
+  gone,       // the host before it is silent, or has left
+  restarted,  // it restarted without state
+  refused,    // the host before it refused the job, or gave it up
 };
 const char* name_of(Chosen why);
 
@@ -58,20 +58,20 @@ struct Host {
   std::string name;
   std::uint32_t ipv4 = 0;
   std::optional<std::uint16_t> port;  // the only one it may be behind
-  bool known = false;                 // it has said hello, and has not left
-  bool refused = false;               // it will not have the job, until it restarts
+  bool known = false;                 // it has sent a hello, and has not left
+  bool refused = false;               // it refuses the job until it restarts
   Endpoint peer;
   std::uint64_t nonce = 0;
   Instant heard;
-  Instant passed_over_until;  // it says hello, but does not do its work
+  Instant passed_over_until;  // it sends hellos, but does not do its work
 };
 
-// Which incarnation of a host a START is for: the low half of the nonce that it said hello with.
+// Which incarnation of a host a START is for: the low half of the nonce in its hello.
 constexpr std::uint32_t incarnation_of(std::uint64_t nonce) {
   return static_cast<std::uint32_t>(nonce);
 }
 
-// Of one shard: who finishes its chunks.
+// The state of one shard: the host that finishes its chunks.
 struct Seat {
   std::uint8_t shard = 0;
   SeatState state = SeatState::idle;
@@ -81,7 +81,7 @@ struct Seat {
   std::uint16_t epoch = 0;  // 0: none runs
   bool answered = false;    // in this epoch some host has taken the seat
   Instant asked;            // when START was sent last
-  Instant heard;            // of the host, about this seat; or since when it is asked
+  Instant heard;            // from the host, about this seat; or the time of the first START
   std::optional<Instant> unserved_since;
   std::optional<std::uint32_t> announce_from;  // seq; none: nothing is left to announce
 };
@@ -93,23 +93,23 @@ struct HostJob {
   bool degrades = false;        // results may lack ranks (rule 21)
   std::vector<Host> hosts;
   std::vector<Seat> seats;  // by shard
-  // In this epoch, for any shard.
+  // True if some host has taken a seat in this epoch, for any shard.
   [[nodiscard]] bool answered(std::uint16_t epoch) const {
     return std::ranges::any_of(seats,
                                [epoch](const Seat& s) { return s.epoch == epoch && s.answered; });
   }
   HostCounters counters;
 
-  // Whom the job would rather have (T11); whoever falls silent is followed by the next in the
-  // order.
+  // The job's policy for choosing hosts (T11); if a host falls silent, the next in the order takes
+  // over.
   config::HostChoice choice = config::HostChoice::fixed;
   wire::Notify notify = wire::Notify::root;       // T9
   std::vector<config::HostCandidate> candidates;  // by host
   std::vector<std::size_t> order;                 // hosts, best first
 
-  // Where a shard's search begins, and where a host stands.
+  // The place in the order at which a shard's search begins, and the place of a host.
   [[nodiscard]] std::size_t first_place(std::uint8_t shard) const {
-    // START names one host, and workers listen to that alone.
+    // START names one host, and workers accept only that one.
     const bool shared = choice == config::HostChoice::fixed && notify != wire::Notify::direct;
     return shared ? shard % order.size() : 0;
   }
@@ -119,8 +119,8 @@ struct HostJob {
   void rank() { config::order_hosts(choice, id, candidates, order); }
 };
 
-// What a caller says of a job's hosts, by their place among its `completion_hosts`, the root left
-// out.
+// The operator's ranking of a job's hosts, by their place among its `completion_hosts`, without the
+// root.
 struct HostRanking {
   struct Entry {
     std::optional<std::uint32_t> load;  // in any unit, the same for all
@@ -132,7 +132,7 @@ struct HostRanking {
 
 struct HostPlacement {
   bool held = false;        // false: the job has no such hosts here
-  std::uint32_t moved = 0;  // shards that have another host now
+  std::uint32_t moved = 0;  // shards that changed their host
 };
 
 }  // namespace tributary::completion

@@ -15,10 +15,10 @@ using wire::PacketType;
 
 namespace {
 
-// START until it is answered; and how often the seats are looked at.
+// The interval of START until it is answered, and the interval of looks at the seats.
 constexpr Duration kAskAgain = Duration::ms(5);
 constexpr Duration kLookAgain = Duration::ms(1);
-// Payloads that wait to be sent at once. Whatever is beyond that is lost, like a packet.
+// Payloads that wait to be sent at once. Any beyond that is lost, like a packet.
 constexpr std::size_t kMostCopies = 128;
 
 std::optional<std::uint16_t> port_index(const config::SwitchConfig& config,
@@ -96,7 +96,7 @@ bool RemoteHosts::concerns(const wire::Packet& packet) const {
     case PacketType::result:
     case PacketType::pending:
     case PacketType::unknown:
-    // Of a job with its root elsewhere, the switch above passes on such words for ranks (rule 12).
+    // If the job's root is elsewhere, the switch above passes such messages on for ranks (rule 12).
     case PacketType::abort: return serves(packet.header.job);
     default: return false;
   }
@@ -115,7 +115,7 @@ std::optional<std::size_t> RemoteHosts::find_alive(const HostJob& job, std::size
   return std::nullopt;
 }
 
-// nullopt: the engine next door, whose results come without a term.
+// nullopt: the engine in this switch, whose results come without a term.
 void RemoteHosts::appoint(HostJob& job, Seat& seat, std::optional<std::size_t> host) {
   if (!host) return engine_.set_completion_host(job.id, seat.shard, 0, 0);
   seat.host = *host;
@@ -123,7 +123,7 @@ void RemoteHosts::appoint(HostJob& job, Seat& seat, std::optional<std::size_t> h
   engine_.set_completion_host(job.id, seat.shard, job.hosts[*host].ipv4, seat.term);
 }
 
-// ---- what the engine wants sent
+// ---- messages of the engine
 
 bool RemoteHosts::intercept(Outgoing& message, Instant now, Outbox& box) {
   const wire::Header& h = message.header;
@@ -131,7 +131,7 @@ bool RemoteHosts::intercept(Outgoing& message, Instant now, Outbox& box) {
   if (job == nullptr) return false;
   if (message.to == Outgoing::To::peer && h.type == PacketType::start &&
       (h.flags & wire::kFlagAtPs) == 0) {
-    // Every rank gets one.
+    // START goes to every rank; the first one of an epoch begins it.
     for (Seat& seat : job->seats)
       if (seat.epoch != h.epoch) begin(*job, seat, h.epoch, now, box);
     return false;
@@ -153,7 +153,7 @@ bool RemoteHosts::intercept(Outgoing& message, Instant now, Outbox& box) {
     job->counters.unserved.add();
     return true;
   }
-  // The engine may be called again before this is sent.
+  // The engine may be called again before this message is sent.
   if (!message.payload.empty()) {
     std::byte* const copy = copies_.data() + copied_;
     std::memcpy(copy, message.payload.data(), message.payload.size());
@@ -177,7 +177,7 @@ void RemoteHosts::begin(HostJob& job, Seat& seat, std::uint16_t epoch, Instant n
   send_start(job, seat, now, box);
 }
 
-// A host that does not hear it is ended by its own lease.
+// If LEAVE is lost, the host's own lease ends the seat.
 void RemoteHosts::say_leave(const HostJob& job, const Seat& seat, Outbox& box) {
   Outgoing* const o = box.add();
   if (o == nullptr) return;
@@ -199,8 +199,8 @@ void RemoteHosts::end(HostJob& job, Seat& seat, Outbox& box) {
   seat.announce_from.reset();
 }
 
-// "You finish what is escalated of this shard", and all results before seq are accepted. Repeated,
-// it is the heartbeat.
+// "Finish the escalated chunks of this shard", and all results before seq are accepted. Its
+// repetition is the heartbeat.
 void RemoteHosts::send_start(HostJob& job, Seat& seat, Instant now, Outbox& box) {
   Outgoing* const o = box.add();
   if (o == nullptr) return;  // the next look repeats it
@@ -225,7 +225,7 @@ void RemoteHosts::send_start(HostJob& job, Seat& seat, Instant now, Outbox& box)
   o->extension_bytes = ext.bytes().size();
 }
 
-// ---- what hosts say
+// ---- messages of hosts
 
 aggregator::Decision RemoteHosts::on_packet(const wire::Packet& packet, const Endpoint& from,
                                             Instant now, Outbox& box) {
@@ -245,7 +245,7 @@ aggregator::Decision RemoteHosts::on_packet(const wire::Packet& packet, const En
     return {Verdict::dropped, DropReason::sender_mismatch};
   }
   if (h.type == PacketType::leave) {
-    host->known = false;  // the next look finds another one
+    host->known = false;  // the next look finds another host
     return {Verdict::noted};
   }
   if (h.shard >= job->seats.size()) return {Verdict::dropped, DropReason::bad_shard};
@@ -260,12 +260,12 @@ aggregator::Decision RemoteHosts::on_packet(const wire::Packet& packet, const En
   return on_answer(*job, seat, packet, now, box);
 }
 
-// A host says that it lives, and which incarnation it is.
+// A host reports that it is alive, and its incarnation.
 aggregator::Decision RemoteHosts::on_hello(HostJob& job, Host& host, const wire::Packet& packet,
                                            const Endpoint& from, Instant now, Outbox& box) {
   const auto nonce = wire::find_nonce(packet.extensions);
   if (!nonce) return {Verdict::dropped, DropReason::bad_extension};
-  // Who lives may not be replaced from elsewhere (rule 18), but by itself after a restart.
+  // A live host may not be replaced from elsewhere (rule 18), only by itself after a restart.
   const bool lives = host.known && now - host.heard < lease_;
   if (lives && !(*nonce == host.nonce ? from == host.peer : from.is_same_host(host.peer))) {
     job.counters.wrong_senders.add();
@@ -282,7 +282,7 @@ aggregator::Decision RemoteHosts::on_hello(HostJob& job, Host& host, const wire:
     host.passed_over_until = Instant();
     for (Seat& seat : job.seats)
       if (holds_a_host(seat) && &job.hosts[seat.host] == &host &&
-          engine_.running_epoch(job.id) == seat.epoch)  // the first may have ended it
+          engine_.running_epoch(job.id) == seat.epoch)  // the first message may have ended it
         take_over(job, seat, job.place_of(seat.host), Chosen::restarted, now, box);
   }
   Outgoing* const o = box.add();
@@ -303,8 +303,8 @@ aggregator::Decision RemoteHosts::on_answer(HostJob& job, Seat& seat, const wire
   switch (packet.header.type) {
     case PacketType::ack: seat.state = SeatState::serving; return {Verdict::noted};
     case PacketType::nack:
-      // It was told other things about the job, which time will not change; or it has given the
-      // term up, and may have another one.
+      // The host has other settings for the job, which time will not change; or it has given the
+      // term up, and may accept another one.
       if (packet.header.reason == wire::Reason::settings_mismatch) {
         host.refused = true;
         job.counters.refusals.add();
@@ -315,15 +315,15 @@ aggregator::Decision RemoteHosts::on_answer(HostJob& job, Seat& seat, const wire
   }
 }
 
-// To the aggregation engine, as if the engine next door had said it.
+// Passes the packet to the aggregation engine, as if the engine in this switch had sent it.
 aggregator::Decision RemoteHosts::pass_on(HostJob& job, Seat& seat, const wire::Packet& packet,
                                           Instant now, Outbox& box) {
   wire::Packet heard = packet;
-  // What is asked for again as floats is to come at-ps.
+  // A request for floats keeps the flag at-ps: the resent data must carry it.
   if (heard.header.attempt == 0) heard.header.flags &= ~std::uint32_t{wire::kFlagAtPs};
   std::array<std::byte, wire::kMaxExtensionBytes> room;
   if (packet.header.type == PacketType::pending || packet.header.type == PacketType::unknown) {
-    // What a rank is told says nothing of terms.
+    // A message to a rank carries no term.
     std::array<std::uint32_t, wire::kMaxMissingIds> missing;
     const std::size_t n = wire::find_missing_ids(packet.extensions, missing);
     wire::ExtensionWriter ext(room);
@@ -332,7 +332,7 @@ aggregator::Decision RemoteHosts::pass_on(HostJob& job, Seat& seat, const wire::
     heard.extensions = ext.bytes();
   }
   if (!engine_.on_host_packet(heard, now, box)) {
-    // It has given the job up for a chunk that needs it no more: it begins anew.
+    // The host has given the job up for a chunk that does not need it any more: it starts anew.
     if (packet.header.type == PacketType::abort)
       take_over(job, seat, job.place_of(seat.host), Chosen::refused, now, box);
     return {Verdict::dropped, DropReason::duplicate};
@@ -343,11 +343,11 @@ aggregator::Decision RemoteHosts::pass_on(HostJob& job, Seat& seat, const wire::
   return {Verdict::completed};
 }
 
-// ---- who serves
+// ---- choice of a host
 
 void RemoteHosts::take_over(HostJob& job, Seat& seat, std::size_t first, Chosen why, Instant now,
                             Outbox& box) {
-  // Some ranks may hold what only the former host knows, and need no other decision (rule 5).
+  // Some ranks may hold a result that only the former host knows; no other may replace it (rule 5).
   if (job.notify != wire::Notify::root && holds_a_host(seat) &&
       engine_.waits_for_host(job.id, seat.shard))
     return engine_.abort_host_lost(job.id, box);
@@ -374,9 +374,9 @@ void RemoteHosts::choose_while_idle(HostJob& job, Seat& seat, Instant now) {
   seat.chosen = Chosen::policy;
 }
 
-// Another host begins with nothing: it hears of every chunk that it has to finish.
+// A new host begins without state: it is told every chunk that it has to finish.
 void RemoteHosts::announce(HostJob& job, Seat& seat, Outbox& box) {
-  // Before it has answered START it would not listen.
+  // Until the host has answered START, it does not accept them.
   const bool listens = seat.state == SeatState::serving || seat.state == SeatState::here;
   if (!seat.announce_from || !listens) return;
   const std::uint32_t low = engine_.accepted_before(job.id, seat.shard);

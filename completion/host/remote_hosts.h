@@ -1,5 +1,5 @@
 // Completion hosts outside the root switch, as the root sees them (T10, protocol "Completion hosts
-// elsewhere"): who serves which shard of which job, under which term, and whether it lives.
+// elsewhere"): the host and the term of each shard of each job, and whether the host is alive.
 //
 //   aggregation engine ──To::completion_host──▶ hear() ──To::peer──▶ host of (job, shard)
 //           ▲                                                              │
@@ -7,13 +7,13 @@
 //
 //   idle ──epoch begins──▶ asking ──ACK──▶ serving ──silent, restarted, refuses, leaves──┐
 //    ▲  ▲                    ▲                                                           │
-//    │  └─epoch ends─────────┴── the next that lives: term + 1, chunks announced again ◀─┤
+//    │  └─epoch ends─────────┴── the next live host: term + 1, chunks announced again ◀──┤
 //    │                                                                                   │
-//    └── here (the root is the last in the list) ◀── nobody lives ──▶ vacant ──▶ ABORT ◀─┘
+//    └── here (the root is the last in the list) ◀── no live host ──▶ vacant ──▶ ABORT ◀─┘
 //
-// Invariants: a (job, shard) has one host at a time, and every change of it raises the term; what
-// comes from another address, epoch or term changes nothing. Nothing of a chunk is kept here: who
-// takes over asks the ranks, by answering their probes.
+// Invariants: a (job, shard) has one host at a time, and every change of it raises the term;
+// packets from another address, epoch or term change nothing. Chunks have no state here: a host
+// that takes over asks the ranks, by answering their probes.
 //
 // Pure; owner and threads are those of the aggregation engine.
 #pragma once
@@ -36,24 +36,24 @@ class RemoteHosts {
   // `nonce` tells incarnations of this switch apart. The engine outlives this object.
   RemoteHosts(const config::SwitchConfig& config, aggregator::Engine& engine, std::uint64_t nonce);
 
-  // What hosts say, as opposed to workers and switches.
+  // True for packets of hosts, as opposed to those of workers and switches.
   [[nodiscard]] bool concerns(const wire::Packet& packet) const;
   aggregator::Decision on_packet(const wire::Packet& packet, const Endpoint& from, Instant now,
                                  aggregator::Outbox& box);
-  // Something that the engine wants sent. True: it was for a host and is on its way there, or lost;
-  // false: also for whoever else listens.
+  // Takes a message that the engine sends. Returns true if it was for a host: it is on its way
+  // there, or lost. Returns false if other receivers get it, too.
   bool intercept(aggregator::Outgoing& message, Instant now, aggregator::Outbox& box);
-  // The messages of the last calls have been sent: their payload is free again.
+  // The messages of the last calls have been sent: the copies of their payload are free again.
   void sent() { copied_ = 0; }
   void expire(Instant now, aggregator::Outbox& box);
-  // Chooses anew, by the job's policy and what the caller says. A shard whose best host is another
-  // one moves there at once: term + 1, chunks announced again. What has come back to the root stays
-  // there until the epoch ends.
+  // Chooses hosts anew, by the job's policy and the caller's ranking. A shard whose best host is
+  // another one moves there at once: term + 1, chunks announced again. A shard that has come back
+  // to the root stays there until the epoch ends.
   HostPlacement place_host(const HostRanking& ranking, Instant now, aggregator::Outbox& box);
 
-  // The job has hosts elsewhere.
+  // True if the job has hosts outside the root.
   [[nodiscard]] bool serves(std::uint32_t job) const { return by_id_.find(job) != nullptr; }
-  // What one call can append at most, besides what the engine does.
+  // The most messages that one call can append, without the engine's own.
   [[nodiscard]] std::size_t outbox_capacity() const;
   [[nodiscard]] std::size_t job_count() const { return jobs_.size(); }
   [[nodiscard]] std::uint32_t job_id(std::size_t index) const { return jobs_[index]->id; }
@@ -74,7 +74,7 @@ class RemoteHosts {
   void begin(HostJob& job, Seat& seat, std::uint16_t epoch, Instant now, Outbox& box);
   void end(HostJob& job, Seat& seat, Outbox& box);
   void say_leave(const HostJob& job, const Seat& seat, Outbox& box);
-  // Another host, or the same one anew. `first`: where in the order the search begins.
+  // Appoints another host, or the same one anew. `first`: the place at which the search begins.
   void take_over(HostJob& job, Seat& seat, std::size_t first, Chosen why, Instant now, Outbox& box);
   void appoint(HostJob& job, Seat& seat, std::optional<std::size_t> host);
   void expire_seat(HostJob& job, Seat& seat, Instant now, Outbox& box);

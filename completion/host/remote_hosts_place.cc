@@ -1,4 +1,4 @@
-// Placement of completion hosts (T11), and the words for who serves and why.
+// Placement of completion hosts (T11), and the names of a seat's states and reasons.
 #include "completion/host/remote_hosts.h"
 
 namespace tributary::completion {
@@ -44,7 +44,7 @@ HostPlacement RemoteHosts::place_host(const HostRanking& ranking, Instant now, O
     const bool stays = *best == seat.host && seat.state != SeatState::vacant;
     if (!stays && seat.state == SeatState::idle) appoint(*job, seat, *best);
     if (!stays && seat.state != SeatState::idle) {
-      // What it still says is of a term that is over.
+      // Messages that the former host still sends belong to a term that is over.
       if (seat.state != SeatState::vacant) say_leave(*job, seat, box);
       take_over(*job, seat, first, Chosen::requested, now, box);
     }

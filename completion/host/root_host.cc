@@ -9,8 +9,8 @@ using aggregator::Outgoing;
 
 namespace {
 
-// Of one call of the aggregation engine that the completion engine answers at length. Replies
-// beyond that are asked for again by probes.
+// Messages of one aggregation engine call that the completion engine answers at length. Probes ask
+// for replies beyond that again.
 constexpr std::size_t kMostMessages = 2;
 
 }  // namespace
@@ -57,14 +57,15 @@ void RootHost::intercept(const Outgoing& message, Instant now) {
     engine_.end_epoch(h.job);
 }
 
-// Every rank gets a START, some more than one: only the first of an epoch begins it.
+// Every rank gets a START, some more than one: only the first one of an epoch begins it.
 void RootHost::begin_epoch(const Outgoing& start) {
   const wire::Header& h = start.header;
   if (engine_.epoch_of(h.job) == h.epoch) return;
   const auto info = wire::find_start_info(start.extension_span());
-  // Where START names a host elsewhere, the one here stands by, without a term.
+  // If START names a remote host, the engine here stands by, without a term.
   const bool stands_by = remote_ && remote_->serves(h.job);
-  engine_.start_epoch(h.job, h.epoch, h.seq, info && !stands_by ? info->host_term : 0);
+  engine_.start_epoch(h.job, h.epoch, h.seq, info && !stands_by ? info->host_term : 0, true, true,
+                      info ? std::optional(info->workers) : std::nullopt);
 }
 
 }  // namespace tributary::completion

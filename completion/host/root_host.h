@@ -1,15 +1,15 @@
-// The completion engines of a root switch, inside the switch: carries packets between its
-// aggregation engine and the completion engine, without a network between them.
+// The completion engines inside a root switch: carries packets between the aggregation engine and
+// the completion engine, without a network between them.
 //
 //   aggregation engine ──To::completion_host──▶ completion engine
 //           ▲                                        │
 //           └── RESULT, PENDING, UNKNOWN, ABORT ─────┘
 //
-// A job whose completion hosts are elsewhere is RemoteHosts' affair; what it has no host for any
-// more comes back here, where the job's configuration names the root.
+// RemoteHosts handles jobs with completion hosts outside the root. If a job has no such host left,
+// it comes back here, if its configuration names the root.
 //
-// Epochs begin and end with the START and ABORT that the aggregation engine sends its workers; all
-// else goes by the same packets as to a host elsewhere. Pure; who may call it is as for the
+// Epochs begin and end with the START and ABORT that the aggregation engine sends to workers; all
+// other packets are those that a remote host would get. Pure; threads and owner are those of the
 // engines.
 #pragma once
 
@@ -27,21 +27,21 @@ namespace tributary::completion {
 
 class RootHost {
  public:
-  // `root`: the aggregation engine, for jobs with hosts elsewhere; `nonce` of this incarnation.
-  // Without it there are none.
+  // `root`: the aggregation engine, for jobs with hosts outside; `nonce` of this incarnation.
+  // Without `root`, all hosts are here.
   explicit RootHost(const config::SwitchConfig& config, aggregator::Engine* root = nullptr,
                     std::uint64_t nonce = 0);
 
-  // Goes through what the aggregation engine wants sent, right after the call that wanted it, and
-  // through what follows from that. `root(packet)` gives a packet to the aggregation engine, which
-  // appends to `box`; it returns whether the packet was accepted. All messages of one call are
-  // heard before the engine is called again, because then their payload may be gone.
+  // Handles the messages of one call of the aggregation engine, right after it, and the messages
+  // that follow from them. `root(packet)` passes a packet to the aggregation engine, which appends
+  // to `box`, and returns whether the packet was accepted. All messages of one call are handled
+  // before the engine is called again, because their payload may be gone then.
   template <typename Root>
   void exchange(aggregator::Outbox& box, Instant now, Root&& root) {
     if (remote_) remote_->sent();
     exchange_from(0, box, now, root);
   }
-  // exchange(), and what is past its deadline here.
+  // Like exchange(), and also ends what is past its deadline here.
   template <typename Root>
   void expire(aggregator::Outbox& box, Instant now, Root&& root) {
     if (remote_) remote_->sent();
@@ -52,12 +52,12 @@ class RootHost {
     exchange_from(heard, box, now, root);
   }
 
-  // Another configuration, see Engine::prepare(). Hosts elsewhere stay who they are.
+  // Another configuration, see Engine::prepare(). Remote hosts are not changed.
   struct Change;
   [[nodiscard]] std::shared_ptr<Change> prepare(const config::SwitchConfig& next) const;
   void apply(Change& change);
 
-  // A packet of a host elsewhere, which is none of the aggregation engine's.
+  // True for a packet of a remote host, which is not for the aggregation engine.
   [[nodiscard]] bool concerns(const wire::Packet& packet) const {
     return remote_ && remote_->concerns(packet);
   }
@@ -66,22 +66,22 @@ class RootHost {
     return remote_->on_packet(packet, from, now, box);
   }
 
-  // See RemoteHosts; exchange() follows.
+  // See RemoteHosts; call exchange() afterwards.
   HostPlacement place_host(const HostRanking& ranking, Instant now, aggregator::Outbox& box) {
     return remote_ ? remote_->place_host(ranking, now, box) : HostPlacement{};
   }
 
   [[nodiscard]] const Engine& engine() const { return engine_; }
-  // nullptr: no job has hosts elsewhere.
+  // nullptr if no job has remote hosts.
   [[nodiscard]] const RemoteHosts* remote() const { return remote_ ? &*remote_ : nullptr; }
-  // What one call can append at most, besides what the aggregation engine does.
+  // The most messages that one call can append, without the aggregation engine's own.
   [[nodiscard]] std::size_t outbox_capacity() const {
     return engine_.outbox_capacity() + (remote_ ? remote_->outbox_capacity() : 0);
   }
   [[nodiscard]] std::size_t outbox_capacity(const Change& next) const;
 
  private:
-  // Returns how many of the box's messages have been heard: all of them.
+  // Returns how many of the box's messages have been handled: all of them.
   template <typename Root>
   std::size_t exchange_from(std::size_t heard, aggregator::Outbox& box, Instant now, Root& root) {
     while (heard < box.items().size()) {

@@ -16,10 +16,10 @@ using wire::PacketType;
 
 namespace {
 
-// Of a snapshot, for each look at the clock: a millisecond's work.
+// Bytes of a snapshot copied at each look at the clock: a millisecond's work.
 constexpr std::size_t kCopiedAtOnce = std::size_t{4} << 20;
 
-// As far as an engine is concerned, each shard is a job of its own.
+// For an engine, each shard is a job of its own.
 JobLimits of_one_shard(const ServedJob& job) {
   JobLimits limits = job.limits;
   limits.bytes /= limits.shards;
@@ -80,7 +80,7 @@ DropReason Server::on_packet(const wire::Packet& packet, const Endpoint& from, I
     return DropReason::sender_mismatch;
   }
   if (h.shard >= job.limits.shards) return DropReason::bad_shard;
-  // Everything that a root sends of a shard leaves from the shard's port.
+  // A root sends all packets of a shard from the shard's port.
   if (wire::UdpPeer(from).udp_port != job.root_udp_port + h.shard) {
     counters_.wrong_senders.add();
     return DropReason::sender_mismatch;
@@ -110,7 +110,7 @@ bool Server::agrees(const ServedJob& job, const wire::StartInfo& info) {
          info.notify == static_cast<std::uint8_t>(l.notify);
 }
 
-// A model is one server's: with others beside it some of its blocks would be theirs to update.
+// One server must hold a whole model: other hosts would get the updates of some of its blocks.
 Objection Server::objection(const ServedJob& job, const wire::Header& start,
                             const wire::StartInfo& info) {
   if (!agrees(job, info)) return Objection::settings;
@@ -125,8 +125,12 @@ DropReason Server::on_start(Seat& seat, const wire::Packet& packet, const Endpoi
   const auto nonce = wire::find_nonce(packet.extensions);
   if (!info || !nonce || h.epoch == 0 || info->host_term == 0) return DropReason::bad_extension;
   if (info->completion_host != identity_.ipv4) return DropReason::bad_target;
-  // It was on its way to one that has answered, perhaps, and ended: that one's terms are not ours.
+  // It was sent to another incarnation, which may have answered and ended: its terms are not ours.
   if (h.origin != incarnation_of(identity_.nonce)) {
+    counters_.stale_terms.add();
+    return DropReason::stale_term;
+  }
+  if (is_former(roots_[seat.place], *nonce)) {
     counters_.stale_terms.add();
     return DropReason::stale_term;
   }
@@ -137,14 +141,14 @@ DropReason Server::on_start(Seat& seat, const wire::Packet& packet, const Endpoi
     answer(seat, PacketType::ack, wire::Reason::none, out);
     return DropReason::none;
   }
-  // A late copy; or a term that is over here, which the root has to hear.
+  // A late copy; or a term that is over here, which the root has to be told.
   if (same_root && h.epoch == seat.epoch && info->host_term <= seat.term) {
     counters_.stale_terms.add();
     if (!seat.serving && info->host_term == seat.term)
       answer(seat, PacketType::nack, wire::Reason::not_joined, out);
     return DropReason::stale_term;
   }
-  // Terms and epochs only grow while a root lives.
+  // Terms and epochs only grow while a root is alive.
   if (same_root &&
       (info->host_term < seat.term || static_cast<std::int16_t>(h.epoch - seat.epoch) < 0)) {
     counters_.stale_terms.add();
@@ -156,9 +160,10 @@ DropReason Server::on_start(Seat& seat, const wire::Packet& packet, const Endpoi
     counters_.stale_terms.add();
     return DropReason::stale_term;
   }
-  // Somebody else has answered in this epoch, from a model that nobody has any more.
+  // Another host has answered in this epoch, from a model that does not exist any more.
   if (model != nullptr && (h.flags & wire::kFlagResend) != 0 && !began) model->miss_beginning();
   end(seat);
+  if (!same_root && seat.term != 0) retire(roots_[seat.place], seat.root_nonce);
   seat.epoch = h.epoch;
   seat.term = info->host_term;
   seat.root_nonce = *nonce;
@@ -180,11 +185,22 @@ DropReason Server::on_start(Seat& seat, const wire::Packet& packet, const Endpoi
   return DropReason::none;
 }
 
+bool Server::is_former(const Root& root, std::uint64_t nonce) {
+  const std::size_t known = std::min(root.former_count, root.former.size());
+  const std::span former(root.former.data(), known);
+  return std::find(former.begin(), former.end(), nonce) != former.end();
+}
+
+// Seats of other shards may have retired it before.
+void Server::retire(Root& root, std::uint64_t nonce) {
+  if (!is_former(root, nonce)) root.former[root.former_count++ % root.former.size()] = nonce;
+}
+
 bool Server::begin_model_epoch(const Seat& seat, std::uint64_t root, std::uint16_t epoch) {
   Model* const model = models_[seat.place].get();
   if (model == nullptr || model->began(root, epoch)) return true;
   if (model->is_over(root, epoch)) return false;
-  // Nothing of the former epoch may be added to a model that has gone back to a whole step.
+  // No sum of the former epoch may be added to a model that goes back if another run begins.
   for (const auto& other : seats_)
     if (other->place == seat.place) end(*other);
   model->begin(root, epoch);
@@ -211,7 +227,7 @@ DropReason Server::on_piece(Seat& seat, const wire::Packet& packet, Instant now,
   return decision.reason;
 }
 
-// What the root has given up nobody else decides (rule 5).
+// A chunk that the root has given up is decided only here (rule 5).
 bool Server::take_own(const wire::Packet& escalation, Instant now, Outbox& out) {
   const wire::Header& h = escalation.header;
   const auto found = first_seat_.find(h.job);
@@ -226,18 +242,18 @@ bool Server::take_own(const wire::Packet& escalation, Instant now, Outbox& out) 
   return true;
 }
 
-// Behind the copy for the root. Whoever asks again asks the root, and is answered from there.
+// Appended behind the root's copy. A rank that asks again asks the root, which answers.
 void Server::add_direct(const Seat& seat, std::size_t first, Outbox& out) {
   if (seat.job.limits.notify != wire::Notify::direct) return;
   const std::size_t end = out.items().size();
   for (std::size_t i = first; i < end; ++i) {
     const Outgoing& for_root = out.items()[i];
-    // What is one rank's alone is the switches' to share out.
+    // A result for one rank alone is distributed by the switches.
     if (for_root.header.type != PacketType::result ||
         aggregator::has_target(for_root.header.collective))
       continue;
     Outgoing* const o = out.add();
-    if (o == nullptr) return;  // the root notifies those
+    if (o == nullptr) return;  // the root notifies those ranks
     *o = for_root;
     o->to = Outgoing::To::job_group;
     const auto udp_port = static_cast<std::uint16_t>(seat.job.root_udp_port + seat.shard);
@@ -256,7 +272,7 @@ void Server::address(const Seat& seat, Outgoing& said) {
   said.peer = seat.root;
   said.header.flags |= wire::kFlagAtPs;
   said.header.shard = seat.shard;
-  if (said.header.type == PacketType::result) return;  // the engine has said the term
+  if (said.header.type == PacketType::result) return;  // the engine has written the term
   wire::ExtensionWriter ext(std::span(said.extensions).subspan(said.extension_bytes));
   ext.add(wire::ResultInfo{seat.job.limits.window, 0, seat.term, 0});
   said.extension_bytes += ext.bytes().size();

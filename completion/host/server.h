@@ -1,21 +1,24 @@
-// A completion host outside the root switch: the engines of a parameter server, and what the roots
-// of its jobs say about them (protocol, "Completion hosts elsewhere").
+// A completion host outside the root switch: the engines of a parameter server, and the state that
+// the roots of its jobs set (protocol, "Completion hosts elsewhere").
 //
 //   START ────────────▶ Seat of (job, shard): epoch, term, engine ──▶ RESULT, PENDING, UNKNOWN,
 //   escalated data ───▶                                               ABORT, to that root
 //   clock ────────────▶ hello to every root; a silent root's seat ends
 //
-// A job's model (T21) is one, whatever the number of its shards: its seats serve one epoch
-// together, and when another one begins, the model goes back to the last whole step.
+// A job has one model (T21), whatever the number of its shards: its seats serve one epoch together,
+// and when another run begins, the model goes back to the last whole step.
 //
 // Invariants: a seat serves one epoch under one term, that of the last START; a term that has ended
-// never begins again. All that is sent names the term, so that the root can tell it from what a
-// former host says. Only the configured root of a job is listened to.
+// never begins again; nor does an incarnation of the root that another one has followed. All
+// messages name the term, so that the root can tell them from a former host's. Only packets from
+// the job's configured root are accepted.
 //
-// Pure: no clock, no I/O, no allocation after construction. One thread at a time calls it; counters
-// may be read by others.
+// Pure: no clock, no I/O, no allocation after construction. One thread at a time calls it; other
+// threads may read counters.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -34,8 +37,8 @@
 
 namespace tributary::completion {
 
-// A job that the server finishes chunks of. `limits` are the whole job's; the memory is shared out
-// to its shards.
+// A job whose chunks the server finishes. `limits` are the whole job's; its memory is divided among
+// its shards.
 struct ServedJob {
   JobLimits limits;
   std::uint32_t root_ipv4 = 0;
@@ -54,16 +57,16 @@ struct ServerCounters {
   Counter starts;
   Counter ended;          // seats that their root ended
   Counter lapsed;         // seats whose root fell silent
-  Counter refused;        // STARTs that the server has an objection to
+  Counter refused;        // STARTs that the server objects to
   Counter stale_terms;    // STARTs of a term that is over, or for an earlier incarnation
-  Counter own_sums;       // of the switch itself, taken without the way to the root and back
-  Counter wrong_senders;  // from elsewhere than the job's root
+  Counter own_sums;       // sums of the switch itself, taken without the way to the root and back
+  Counter wrong_senders;  // from another address or port than the root's
 };
 
-// Why a server will not have what its root hands it.
+// Why a server refuses a job that its root hands it.
 enum class Objection : std::uint8_t {
   none,
-  settings,      // the root was told other things about the job
+  settings,      // the root has other settings for the job
   shared_model,  // the job has a model here, and the root names other hosts, too
 };
 const char* name_of(Objection why);
@@ -88,28 +91,28 @@ class Server {
   ~Server();
 
   // `packet` is parsed and its integrity is verified; of `from` only address and UDP port count.
-  // What is to be sent is appended to `out`, with To::peer, or To::job_group where the job's host
-  // notifies ranks itself (T9); payload spans are valid until the next call. Returns
-  // DropReason::none when the packet was of use.
+  // Appends messages to `out`, with To::peer, or also To::job_group if the job's host notifies
+  // ranks itself (T9); payload spans are valid until the next call. Returns DropReason::none if the
+  // packet was of use.
   DropReason on_packet(const wire::Packet& packet, const Endpoint& from, Instant now,
                        aggregator::Outbox& out);
-  // A sum of the node itself, which its root waits for like for any other's (T17). True: it is in
-  // the chunk, which the root had given up before; false: nothing has happened.
+  // A sum of this node, which its root waits for like for any child's (T17). Returns true if it was
+  // added to the chunk, which the root had given up before; false if nothing has happened.
   bool take_own(const wire::Packet& escalation, Instant now, aggregator::Outbox& out);
-  // Heartbeats, deadlines, silent roots. True: call again after sending.
+  // Handles heartbeats, deadlines, silent roots. True: call again after sending.
   bool expire(Instant now, aggregator::Outbox& out);
-  // Tells every root to look for another host.
+  // Tells every root to find another host.
   void shut_down(aggregator::Outbox& out);
 
   [[nodiscard]] std::size_t outbox_capacity() const;
   [[nodiscard]] const ServedJob* find_job(std::uint32_t id) const;
   [[nodiscard]] const ServerCounters& counters() const { return counters_; }
   [[nodiscard]] std::size_t seat_count() const { return seats_.size(); }
-  // Of the seat at this place: its engine, of one job with one shard, and which shard that is.
+  // The engine of the seat at this place, for one job with one shard; and the seat's shard.
   [[nodiscard]] const Engine& engine(std::size_t seat) const { return seats_[seat]->engine; }
   [[nodiscard]] std::size_t job_count() const { return jobs_.size(); }
   [[nodiscard]] const ServedJob& job(std::size_t place) const { return jobs_[place]; }
-  // Of the job at this place; nullptr: it has none.
+  // The model of the job at this place; nullptr if it has none.
   [[nodiscard]] Model* model(std::size_t place) { return models_[place].get(); }
   [[nodiscard]] const Model* model(std::size_t place) const { return models_[place].get(); }
   [[nodiscard]] std::uint8_t shard_of(std::size_t seat) const { return seats_[seat]->shard; }
@@ -118,9 +121,13 @@ class Server {
 
  private:
   struct Root {
-    Instant hello_at;  // the next one is due
+    Instant hello_at;  // when the next hello is due
     std::optional<Instant> heard;
-    Duration lease;  // as the last START said
+    Duration lease;  // from the last START
+    // Incarnations that another one has followed, the latest of them: what they have said comes
+    // late.
+    std::array<std::uint64_t, 8> former{};
+    std::size_t former_count = 0;
   };
   struct Seat {
     Seat(const ServedJob& job, std::size_t place, std::uint8_t shard);
@@ -142,13 +149,15 @@ class Server {
   DropReason on_piece(Seat& seat, const wire::Packet& packet, Instant now, aggregator::Outbox& out);
   DropReason on_leave(Seat& seat, const wire::Packet& packet);
   void end(Seat& seat);
-  // False: that epoch of the job's model is over.
+  [[nodiscard]] static bool is_former(const Root& root, std::uint64_t nonce);
+  static void retire(Root& root, std::uint64_t nonce);
+  // Returns false if that epoch of the job's model is over.
   bool begin_model_epoch(const Seat& seat, std::uint64_t root, std::uint16_t epoch);
   void answer(const Seat& seat, wire::PacketType type, wire::Reason reason,
               aggregator::Outbox& out) const;
-  // Makes what the engine said fit to be sent.
+  // Completes a message of the engine so that it can be sent.
   static void address(const Seat& seat, aggregator::Outgoing& said);
-  // Results of a job that the host notifies itself, to the group as well (T9).
+  // Adds copies of results for the group if the host notifies the job's ranks itself (T9).
   static void add_direct(const Seat& seat, std::size_t first, aggregator::Outbox& out);
   void say_hello(std::size_t job, wire::PacketType type, aggregator::Outbox& out) const;
   static bool agrees(const ServedJob& job, const wire::StartInfo& info);

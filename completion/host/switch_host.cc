@@ -84,8 +84,8 @@ DropReason SwitchHost::on_packet(const wire::Packet& packet, const Endpoint& fro
   return what;
 }
 
-// A sum that is asked for again is wanted above: the engine here may be one that nobody hears any
-// more.
+// A resent sum is wanted by the root: the engine here may be one that the root does not listen to
+// any more.
 bool SwitchHost::take_own(const Outgoing& said, Instant now) {
   const Way* const way = find_way(said.header.job);
   if (way == nullptr || said.header.type != wire::PacketType::aggregate ||
@@ -120,7 +120,7 @@ void SwitchHost::shut_down() {
   address();
 }
 
-// The way is known before the root has said anything.
+// The way is known before the root has sent anything.
 void SwitchHost::address() {
   for (std::size_t i = 0; i < outbox_.items().size(); ++i) {
     Outgoing& said = outbox_.item(i);

@@ -43,7 +43,7 @@ std::string told(const char* what, std::uint64_t there, std::uint64_t here) {
   return text;
 }
 
-// What the head says otherwise than the configuration; empty: nothing.
+// The head's first difference from the configuration; empty if there is none.
 std::string difference(const Head& head, const Head& wanted) {
   if (head.magic != kMagic) return "is no checkpoint: it does not begin with TRIBMODL";
   if (head.version != wanted.version) return told("has format", head.version, wanted.version);
@@ -54,7 +54,7 @@ std::string difference(const Head& head, const Head& wanted) {
     return told("has values for each parameter:", head.planes, wanted.planes);
   if (head.arrays != wanted.arrays)
     return told("has arrays of parameters:", head.arrays, wanted.arrays);
-  return head.zero == 0 ? "" : "has a head that nobody writes";
+  return head.zero == 0 ? "" : "has a head that no writer makes";
 }
 
 }  // namespace

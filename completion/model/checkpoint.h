@@ -14,8 +14,8 @@
 //           4 p e  the values, plane by plane, each with all elements
 //               4  CRC32C of all before it
 //
-// Whoever writes and reads the bytes is elsewhere (tools/psd). Nothing of them is used before it is
-// checked. Pure.
+// The caller reads and writes the bytes (tools/psd). Nothing in them is used before it is checked.
+// Pure.
 #pragma once
 
 #include <cstddef>
@@ -34,14 +34,14 @@ struct Checkpoint {
   std::span<const std::byte> values;  // into the bytes that were read
 };
 
-// What comes before the values.
+// The bytes before the values.
 std::vector<std::byte> checkpoint_head(std::uint32_t job, const config::OptimizerConfig& optimizer,
                                        std::uint64_t step);
-// Of the whole file.
+// The size of the whole file.
 std::uint64_t checkpoint_bytes(const config::OptimizerConfig& optimizer);
-// What comes after them.
+// The CRC after the values.
 std::uint32_t checkpoint_crc(std::span<const std::byte> head, std::span<const std::byte> values);
-// The checkpoint, or why these bytes are none of this job's model.
+// The checkpoint, or why these bytes are no checkpoint of this job's model.
 std::variant<Checkpoint, std::string> read_checkpoint(std::span<const std::byte> bytes,
                                                       std::uint32_t job,
                                                       const config::OptimizerConfig& optimizer);

@@ -1,23 +1,27 @@
-// The model of a job at its parameter server (T21): parameters in arrays, each cut into blocks as
-// workers cut its update into chunks, and the optimizer's averages.
+// The model of a job at its parameter server (T21): parameters in arrays, cut into blocks like a
+// worker's update into chunks, and the optimizer's averages.
 //
 //   nothing ──open: first values──▶ step 0 ──update of every block──▶ step 1 ──…
-//                                     ▲  └─ epoch ends half way: what is ahead goes back ─┘
+//                                     ▲  └── run ends half way: what is ahead goes back ──┘
 //
 // Every block has two versions, at step s and at s + 1 or s - 1; an update reads one and writes the
-// other. So whatever happens, the model as a whole can go back to the last step that all blocks
-// have reached, and that is where the next epoch begins.
+// other. So the model as a whole can always go back to the last step that all blocks have reached,
+// and the next run begins there.
 //
-// Exactly once: a block takes the update of an op only in an epoch in which it was opened, once all
-// blocks have reached its step, and only of a later op than its last one. The op that it has taken
-// last is answered again with the same parameters. Anything else is refused, and its epoch ends:
-// whoever sent it takes the model to be elsewhere than it is. So is everything in an epoch that
-// another incarnation has answered in: what was opened before and after would be of two models.
+// Exactly once: a block takes the update of an op only in a run in which it was opened, once all
+// blocks have reached its step, and only of a later op than its last one. The ops that made its two
+// versions are answered again with the same parameters. Anything else is refused, and ends its
+// epoch: its sender assumes another state of the model. So is every op of an epoch in which another
+// incarnation has answered: blocks opened before and after would be of two models.
+//
+// A run is one or more epochs (core/wire/model_run.h). Ops are numbered over all of them: what
+// ranks send again after a loss has the number that it had.
 //
 // Snapshots are of whole steps: blocks are copied bit by bit, at the latest before their version is
-// written anew. Pure; one thread; counters are read by any.
+// overwritten. Pure; one thread; any thread reads counters.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -27,56 +31,58 @@
 #include "aggregator/chunk/contribution.h"
 #include "completion/model/optimizer.h"
 #include "core/counter.h"
+#include "core/wire/model_run.h"
 
 namespace tributary::completion {
 
 struct ModelCounters {
-  Counter step;            // gauge: all blocks have reached it
+  Counter step;            // gauge: the step that all blocks have reached
   Counter updates;         // blocks stepped
   Counter updated_values;  // parameters in those
-  Counter repeated;        // asked for again, and answered with what was stored
+  Counter repeated;        // repeated requests, answered with the stored values
   Counter taken_back;      // blocks that went back a step when an epoch ended half way
-  Counter refused;         // opened or updated by those who take the model to be elsewhere
+  Counter refused;         // opens or updates that assume another state of the model
 };
 
 class Model {
  public:
-  // Blocks have `chunk_bytes` of parameters, but for the last of each array.
+  // Blocks have `chunk_bytes` of parameters, but the last of an array may have fewer.
   Model(const config::OptimizerConfig& optimizer, std::uint32_t chunk_bytes);
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
 
-  // An epoch of the incarnation `root` of the root switch begins. What began half way is taken
-  // back. Nothing happens when it has begun already.
+  // An epoch of the incarnation `root` of the root switch begins. Does nothing if the epoch has
+  // begun already. Its first op says which run it belongs to; if to another one than the epoch
+  // before, steps that were half done are undone.
   void begin(std::uint64_t root, std::uint16_t epoch);
-  // Its beginning was another one's to answer: nothing is answered in this epoch.
+  // Another host answered the beginning of this epoch: nothing in it is answered here.
   void miss_beginning() { missed_beginning_ = true; }
   [[nodiscard]] bool began(std::uint64_t root, std::uint16_t epoch) const {
     return root == root_ && epoch == epoch_;
   }
-  // Epochs of one incarnation only grow.
+  // True if the epoch is over: epochs of one incarnation only grow.
   [[nodiscard]] bool is_over(std::uint64_t root, std::uint16_t epoch) const {
     return root == root_ && static_cast<std::int16_t>(epoch - epoch_) < 0;
   }
 
-  // Replaces the sum of a chunk, of a collective that concerns the model, by what it is answered
-  // with. none: done; otherwise why the epoch has to end.
+  // Replaces the sum of a chunk of an op on the model by the answer. Returns none, or the reason
+  // why the epoch must end.
   wire::Reason answer(const aggregator::ChunkDescription& chunk, std::span<std::byte> sum);
 
-  // The step that all blocks have reached; nullopt: not all have their first values.
+  // The step that all blocks have reached; nullopt if some have no first values yet.
   [[nodiscard]] std::optional<std::uint64_t> step() const;
   [[nodiscard]] const ModelCounters& counters() const { return counters_; }
   [[nodiscard]] const config::OptimizerConfig& optimizer() const { return optimizer_; }
   [[nodiscard]] std::size_t block_count() const { return blocks_.size(); }
   [[nodiscard]] std::uint64_t memory_bytes() const;
 
-  // ---- snapshots, where the optimizer keeps checkpoints
+  // ---- snapshots, if the optimizer keeps checkpoints
 
-  // Begins one of the last step that all blocks have reached, unless one is under way.
+  // Begins a snapshot of the last step that all blocks have reached, unless one is under way.
   void begin_snapshot();
-  // Goes on with the copying, by so many bytes at most (and a block).
+  // Continues copying, by at most so many bytes (and a block).
   void copy_some(std::size_t most_bytes);
-  // Complete; it stays as it is until release().
+  // True if the snapshot is complete; it stays unchanged until let_go_of_snapshot().
   [[nodiscard]] bool snapshot_ready() const { return copying_ && uncopied_ == 0; }
   [[nodiscard]] std::uint64_t snapshot_step() const { return snapshot_step_; }
   // Plane by plane, parameters first, each with all elements in the order of the arrays.
@@ -84,35 +90,42 @@ class Model {
     return std::as_bytes(std::span(snapshot_));
   }
   void let_go_of_snapshot() { copying_ = false; }
-  // The model as a snapshot had it: same planes and elements, before the first begin().
+  // Restores the model from a snapshot: same planes and elements, before the first begin().
   void restore(std::uint64_t step, std::span<const std::byte> snapshot);
 
  private:
   struct Block {
-    std::uint64_t at = 0;     // of its first element, in a plane
+    std::uint64_t at = 0;     // place of its first element in a plane
     std::uint32_t count = 0;  // elements
-    std::uint32_t op = 0;     // of the epoch, whose update it took last
+    // By version: the op of this run that made it; 0: it is from before.
+    std::array<std::uint64_t, 2> made_by{};
     bool has_values = false;
-    bool opened = false;   // in this epoch
-    bool ahead = false;    // of the step that all blocks have reached
-    bool stepped = false;  // in this epoch: `op` means something
-    bool copied = false;   // is in the snapshot
+    bool opened = false;  // in this run
+    bool ahead = false;   // one step beyond the step that all blocks have reached
+    bool copied = false;  // is in the snapshot
   };
 
   Block* find(const aggregator::ChunkDescription& chunk);
-  wire::Reason open(Block& block, std::span<std::byte> sum);
-  wire::Reason update(Block& block, std::uint32_t op, std::span<std::byte> sum);
+  wire::Reason tell_step(std::span<std::byte> sum);
+  wire::Reason hear_of_run(const aggregator::ChunkDescription& chunk,
+                           std::span<const std::byte> said);
+  void enter_run(std::uint64_t id);
+  // The number in the run of an op of this epoch; 1 and up.
+  std::uint64_t number_of(std::uint32_t op);
+  wire::Reason open(Block& block, std::uint64_t op, std::span<std::byte> sum);
+  wire::Reason update(Block& block, std::uint64_t op, std::span<std::byte> sum);
   wire::Reason refuse(wire::Reason reason);
-  void read(const Block& block, std::span<std::byte> out);
+  void read(const Block& block, std::uint64_t step, std::span<std::byte> out);
   void reach_next_step();
   void copy(Block& block);
-  // Of the block, in the version of a step.
+  // The block's planes in the version of a step.
   [[nodiscard]] Planes planes(const Block& block, std::uint64_t step);
   [[nodiscard]] std::uint64_t step_of(const Block& block) const {
     return step_ + (block.ahead ? 1 : 0);
   }
 
   const config::OptimizerConfig optimizer_;
+  const std::uint32_t words_per_chunk_;
   const std::size_t plane_count_;
   const std::uint64_t elements_;
   std::vector<Block> blocks_;
@@ -123,6 +136,12 @@ class Model {
   std::uint64_t root_ = 0;
   std::uint16_t epoch_ = 0;
   bool missed_beginning_ = false;
+  std::uint64_t run_ = 0;   // 0: of ranks that name none
+  bool knows_run_ = false;  // of this epoch
+  wire::ModelRunWords told_{};
+  std::uint32_t told_words_ = 0;  // bits: in this epoch
+  std::uint32_t op_ = 0;          // an op of this epoch, and
+  std::uint64_t number_ = 1;      // its number in the run
   std::uint64_t step_ = 0;
   std::size_t without_values_ = 0;  // blocks
   std::size_t ahead_ = 0;           // blocks

@@ -9,9 +9,9 @@
 //   adam           m = β1 m + (1-β1) g';  v = β2 v + (1-β2) g'²;
 //                  p -= η / (1-β1^t) · m / (√v / √(1-β2^t) + ε)
 //
-// These are the formulas of torch.optim.SGD and torch.optim.Adam (PyTorch 1.13 documentation),
-// evaluated in float32, one rounding for each operation, with factors worked out in double and
-// rounded once. So the bits depend on nothing but the inputs.
+// The formulas of torch.optim.SGD and torch.optim.Adam (PyTorch 1.13 documentation), evaluated in
+// float32, one rounding per operation, with factors computed in double and rounded once. So the
+// bits depend only on the inputs.
 //
 //   rate: warm-up of W steps: η (s+1)/W for step s < W, counted from 0; then, with u = s - W
 //     constant  η                         step    η γ^⌊u/n⌋  (StepLR)
@@ -27,17 +27,17 @@
 
 namespace tributary::completion {
 
-// The rate of the step after `done` ones.
+// The learning rate of the step after `done` steps.
 double rate_after(std::uint64_t done, const config::OptimizerConfig& optimizer);
 
-// What a range of parameters consists of: averages as far as the optimizer has them.
+// The planes of a range of parameters; averages are nullptr if the optimizer has none.
 struct Planes {
   float* parameters = nullptr;
   float* first = nullptr;   // sgd: momentum; adam: mean of the gradients
   float* second = nullptr;  // adam: mean of their squares
 };
 
-// Step number `done` + 1: from one version of the range to the next, which do not overlap.
+// Does step number `done` + 1, from one version of the range to the other; they do not overlap.
 void step(const config::OptimizerConfig& optimizer, std::uint64_t done,
           std::span<const float> gradient, const Planes& from, const Planes& to);
 

@@ -1,5 +1,5 @@
-// What a completion engine counts for each job. Written by the thread that calls the engine,
-// readable by any.
+// The completion engine's counters for each job. Written by the thread that calls the engine; any
+// thread reads.
 #pragma once
 
 #include <array>
@@ -10,12 +10,12 @@
 
 namespace tributary::completion {
 
-// Escalation reasons are the first of wire::Reason; `none` stands for pieces that say none.
+// The reasons for an escalation come first in wire::Reason; `none`: the piece names no reason.
 inline constexpr std::size_t kEscalationReasons =
     static_cast<std::size_t>(wire::Reason::verify) + 1;
 
 struct JobCounters {
-  std::array<Counter, kEscalationReasons> completed;  // by why the chunk came here
+  std::array<Counter, kEscalationReasons> completed;  // by the reason why the chunk came here
   Counter singles;                                    // contributions held
   Counter aggregates;                                 // aggregates held
   Counter combined_early;                             // pieces added to a sum on arrival
@@ -25,9 +25,9 @@ struct JobCounters {
   Counter superseded;        // held pieces that a larger aggregate replaced
   Counter overlaps_dropped;  // aggregates, held or new, that overlapped a better one
   Counter degraded;          // results that lack ranks
-  Counter left_out;          // ranks that those lack, one a chunk
-  Counter late;              // pieces of them that came after that
-  Counter rerequests;        // ranks asked for what was dropped
+  Counter left_out;          // ranks that these lack, counted for each chunk
+  Counter late;              // pieces of such ranks that came later
+  Counter rerequests;        // ranks asked again for dropped data
   Counter refused_full;      // pieces refused for lack of memory
   Counter given_up;          // chunks given up for earlier ones
   Counter stale;             // pieces of another epoch, attempt, host term, or of a finished chunk
@@ -40,8 +40,8 @@ struct JobCounters {
   Counter unknown_replies;
   Counter aborts_deadline;
   Counter aborts_mismatch;
-  Counter aborts_model;      // updates of a model that is not here, or elsewhere than they take it
-  Counter aborts_broken;     // an invariant is: a defect of this program
+  Counter aborts_model;      // updates of a model that is not here or has another state
+  Counter aborts_broken;     // an invariant broke: a defect of this program
   Counter chunks_open;       // gauge
   Counter bytes_held;        // gauge: payload buffers in use
   Counter bytes_high_water;  // gauge

@@ -1,7 +1,7 @@
-// Whether a piece joins the cover of its chunk: the exactly-once decision, without side effects.
+// Decides whether a piece joins the cover of its chunk: exactly once, without side effects.
 //
-// Coverage never shrinks: a piece replaces held ones only when the union grows. And a contribution
-// of a rank that is not covered always fits, so asking the missing ranks for theirs always gets on.
+// Coverage never shrinks: a piece replaces held ones only if the union grows. A contribution of a
+// rank that is not covered always fits, so asking missing ranks for theirs always helps.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ namespace tributary::completion {
 enum class Fit : std::uint8_t {
   disjoint,   // joins
   duplicate,  // all its ranks are covered
-  replaces,   // joins, and the pieces that it overlaps go
-  dropped,    // overlaps, and the pieces it overlaps cover more
+  replaces,   // joins; the pieces that it overlaps are dropped
+  dropped,    // overlaps, and those pieces cover more
 };
 
-// `lost` is set to the ranks that are covered by no piece any more (replaces), or not yet
-// (dropped): those to ask for their contribution. Empty otherwise.
+// Sets `lost` to the ranks that no piece covers any more (replaces), or yet (dropped): they are
+// asked for their contribution. Empty in the other cases.
 Fit fit(const Chunk& chunk, ConstRankSet ranks, RankSet lost);
 
 }  // namespace tributary::completion

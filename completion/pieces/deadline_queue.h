@@ -1,6 +1,6 @@
-// Intrusive FIFO of what must end by a deadline. All members of one queue have the same
-// timeout, so arrival order is expiry order: arm, cancel and expire are O(1), and looking at
-// the front tells whether anything is due.
+// Intrusive FIFO of members that must end by a deadline. All members of one queue have the same
+// timeout, so arrival order is expiry order: arm, cancel and expire are O(1), and the front alone
+// tells whether any is due.
 #pragma once
 
 #include "core/time.h"

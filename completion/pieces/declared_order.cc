@@ -17,11 +17,11 @@ struct DeclaredOrder::Evaluation {
   std::size_t n;
   std::span<std::byte* const> accumulators;
 
-  // Positions that a piece at `begin` fills; 0: none begins there.
+  // Positions that a piece at `begin` fills; 0: no piece begins there.
   [[nodiscard]] std::uint32_t length(std::uint32_t begin) const {
     return at[begin] == nullptr ? 0 : at[begin]->count;
   }
-  // Contributions that open a bracket, one after the other: how many, gathered in `scratch`.
+  // Collects the contributions at the start of a bracket in `scratch`; returns their number.
   std::size_t gather(std::span<const Item> items) const {
     std::size_t k = 0;
     for (; k < items.size(); ++k) {
@@ -105,8 +105,8 @@ bool DeclaredOrder::evaluate(const Evaluation& e, std::uint32_t bracket, std::si
   std::byte* const acc = e.accumulators[level];
   std::uint32_t done = items.front().begin + e.length(items.front().begin);
   bool overflow = false;
-  // A piece may have the first item or more of them inside; one that ends before belongs to a
-  // bracket further in.
+  // A piece may contain the first item or more of them; one that ends earlier belongs to an inner
+  // bracket.
   if (const std::size_t k = e.gather(items); k > 1) {
     overflow = e.kernels.fuse(acc, e.scratch.data(), k, e.n);
     done = items[k - 1].end;

@@ -1,5 +1,5 @@
-// The declared order of a reproducible job (T15, protocol rule 11), as far as pieces are concerned:
-// which sums are steps of the declared expression, and its value over the pieces that make it up.
+// The declared order of a reproducible job (T15, protocol rule 11), applied to pieces: which sums
+// are steps of the declared expression, and the expression's value over its pieces.
 //
 // [[0, 1, 2], [3, 4]] is ((0 + 1) + 2) + (3 + 4). Positions count the ranks from left to right. A
 // sum is a step when it covers the first items of some bracket: {0, 1}, {0, 1, 2}, {3, 4}, and all.
@@ -25,13 +25,13 @@ class DeclaredOrder {
   DeclaredOrder(const std::optional<config::Bracket>& declared, std::uint32_t workers);
 
   [[nodiscard]] bool is_step(ConstRankSet ranks) const;
-  // Of the leftmost of these ranks.
+  // The position of the leftmost of these ranks.
   [[nodiscard]] std::uint32_t position_of(ConstRankSet ranks) const;
-  // How many accumulators evaluate() needs.
+  // The number of accumulators that evaluate() needs.
   [[nodiscard]] std::size_t depth() const { return depth_; }
 
   // accumulators[0] = the expression, `n` elements; `at` has each piece at its position, and
-  // `scratch` has room for as many pointers. True when an integer was saturated.
+  // `scratch` has room for as many pointers. Returns true if an integer was saturated.
   bool evaluate(const aggregator::Kernels& kernels, std::span<const Piece* const> at,
                 std::span<const void*> scratch, std::size_t n,
                 std::span<std::byte* const> accumulators) const;

@@ -23,7 +23,7 @@ JobLimits limits_of(const config::JobConfig& job) {
   limits.notify = job.notify;
   limits.float_retry = config::retries_floats(job);
   limits.trigger = job.completion_trigger;
-  // Whoever misses a deadline may come as late as callers are ready to wait.
+  // A rank that misses a deadline may be as late as callers are willing to wait.
   if (job.on_deadline == config::OnDeadline::abort) limits.deadline = job.deadline;
   limits.degraded_after = job.stragglers.degraded_after.value_or(Duration::max());
   return limits;

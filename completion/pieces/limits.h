@@ -1,7 +1,7 @@
-// What a completion engine is told about each job, and the memory that follows from it.
+// A completion engine's settings for each job, and the memory that follows from them.
 //
-// Figures are derived here and nowhere else: who hosts the engine checks its configuration with
-// them, and the engine sizes itself by them.
+// Figures are derived here and nowhere else: the host checks its configuration with them, and the
+// engine sizes itself by them.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,13 @@ namespace tributary::completion {
 
 struct JobLimits {
   std::uint32_t id = 0;
-  std::uint8_t plane = 0;  // of the job, that the engine finishes
+  std::uint8_t plane = 0;  // the plane of the job that the engine finishes
   std::uint32_t workers = 0;
   std::uint32_t window = 0;       // chunks per shard in flight; power of two
   std::uint32_t piece_bytes = 0;  // largest payload of a contribution or aggregate
   std::uint8_t shards = 1;
   wire::Partials partials = wire::Partials::wide;
-  // reproducible: sums that are no step of the declared expression are refused.
+  // reproducible: refuses sums that are no step of the declared expression.
   wire::Order order = wire::Order::fast;
   std::optional<config::Bracket> bracketing;  // none: flat, by rank
   wire::Arithmetic arithmetic = wire::Arithmetic::saturating;
@@ -32,10 +32,10 @@ struct JobLimits {
   bool float_retry = false;
   config::Trigger trigger = config::Trigger::collect;  // T16
   wire::Notify notify = wire::Notify::root;            // T9
-  // The host accepts each result in the call that brings it, so none has to be kept.
+  // The host accepts each result within the call that makes it, so none has to be kept.
   bool root_is_here = true;
   Duration deadline = Duration::max();  // from a chunk's first piece to ABORT
-  // A chunk that has waited so long is finished without the ranks that are missing (rule 21).
+  // A chunk that has waited this long is finished without the missing ranks (rule 21).
   Duration degraded_after = Duration::max();
   std::uint64_t bytes = 0;  // for pieces; at least least_bytes()
 
@@ -48,27 +48,27 @@ inline constexpr std::size_t kWidestAccumulator = 4;
 constexpr std::uint64_t buffer_bytes(const JobLimits& job) {
   return (std::uint64_t{job.piece_bytes} + 63) / 64 * 64;
 }
-// Results that the root may not have accepted yet: seq s is acknowledged by all once s + 2W is
+// Results that the root may not have accepted yet: all ranks have acknowledged seq s once s + 2W is
 // sent.
 constexpr std::uint64_t kept_results(const JobLimits& job) {
   return job.root_is_here ? 0 : std::uint64_t{2} * job.window * job.shards;
 }
-// One chunk can always be finished: a piece of each rank. With less nothing ever would be.
+// Enough to finish one chunk: a piece of each rank. With less, no chunk is ever finished.
 constexpr std::uint64_t least_bytes(const JobLimits& job) {
   return (job.workers + kept_results(job)) * buffer_bytes(job);
 }
-// With more, no chunk is ever refused.
+// With this or more, no chunk is ever refused.
 constexpr std::uint64_t most_bytes(const JobLimits& job) {
   const std::uint64_t open_chunks = std::uint64_t{job.window} * job.shards;
   return (open_chunks * job.workers + kept_results(job)) * buffer_bytes(job);
 }
 
-// Of a job, but for the memory.
+// The limits of a job, without the memory.
 JobLimits limits_of(const config::JobConfig& job);
-// Of the jobs whose root a switch is, for an engine inside it.
+// The limits of the jobs whose root this switch is, for an engine inside it.
 std::vector<JobLimits> limits_of(const config::SwitchConfig& config);
-// The same where `running` are the limits in force: jobs that are the same keep their memory, and
-// the others share what is left. Throws std::invalid_argument when that is not enough.
+// The same while `running` limits are in force: unchanged jobs keep their memory, and the others
+// share the rest. Throws std::invalid_argument if that is not enough.
 std::vector<JobLimits> limits_of(const config::SwitchConfig& next,
                                  const std::vector<JobLimits>& running);
 

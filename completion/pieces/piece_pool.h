@@ -1,5 +1,5 @@
 // Pieces of chunks: the contribution of one rank, or the aggregate of several, waiting to be
-// combined. A fixed number of them, each with its payload buffer and its rank set, made at start.
+// combined. A fixed number, each with its payload buffer and rank set, allocated at start.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 namespace tributary::completion {
 
 struct Piece {
-  Piece* next = nullptr;  // of its chunk, or of the free ones
+  Piece* next = nullptr;  // next piece of its chunk, or next free one
   RankSet ranks;
-  std::uint32_t count = 0;  // of ranks
-  std::uint32_t first = 0;  // of them: lowest, or leftmost in the declared order
+  std::uint32_t count = 0;  // number of ranks
+  std::uint32_t first = 0;  // lowest rank, or leftmost in the declared order
   bool wide = false;        // payload is in accumulator type, else in wire type
   bool overflow = false;
   bool taken = false;
@@ -35,7 +35,7 @@ class PiecePool {
 
   // nullptr when all are taken; else a piece whose rank set is empty.
   Piece* take();
-  // False, and nothing has changed: it is not taken.
+  // Returns false, and changes nothing, if the piece is not taken.
   bool give_back(Piece* piece);
   // Frees all pieces, taken or not.
   void reset();

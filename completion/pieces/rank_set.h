@@ -1,5 +1,5 @@
-// Sets of ranks as arrays of u64 words, rank r being bit r mod 64 of word r / 64. Both operands of
-// a function have the same number of words.
+// Sets of ranks as arrays of u64 words: rank r is bit r mod 64 of word r / 64. Both operands of a
+// function have the same number of words.
 #pragma once
 
 #include <algorithm>
@@ -43,7 +43,7 @@ inline void unite(RankSet a, ConstRankSet b) {
 inline void subtract(RankSet a, ConstRankSet b) {
   for (std::size_t i = 0; i < a.size(); ++i) a[i] &= ~b[i];
 }
-// Words × 64 for an empty set.
+// The lowest rank; words × 64 for an empty set.
 inline std::uint32_t lowest(ConstRankSet set) {
   std::uint32_t rank = 0;
   for (const std::uint64_t word : set) {

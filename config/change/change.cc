@@ -39,20 +39,20 @@ void list_differences(const Node& a, const Node& b, const std::string& path,
     if (find_key(a, entry.key.text) == nullptr) paths.push_back(child_path(path, entry.key.text));
 }
 
-// Of everything but the jobs.
+// A text of all keys but the jobs.
 std::string text_of(SwitchConfig config) {
   config.jobs.clear();
   return dump(config);
 }
 
-// Between two such texts. To take them apart is what takes time, and most are the same.
+// The keys that differ between two such texts. Parsing them is slow, and most are equal.
 std::vector<std::string> keys_that_differ(const std::string& a, const std::string& b) {
   std::vector<std::string> paths;
   if (a != b) list_differences(parse_yaml(a), parse_yaml(b), "", paths);
   return paths;
 }
 
-// Takes over, part by part, what a switch can change while it runs.
+// Takes over, part by part, the changes that a running switch can make.
 ForwardingChange take_forwarding(SwitchConfig& running, const SwitchConfig& next) {
   ForwardingChange change;
   std::string before = text_of(running);
@@ -70,15 +70,17 @@ ForwardingChange take_forwarding(SwitchConfig& running, const SwitchConfig& next
   };
   take(change.acl, [&](SwitchConfig& to) { to.acl = next.acl; });
   take(change.vlans, [&](SwitchConfig& to) { copy_of_ports(to, &PortConfig::vlan); });
+  take(change.paths, [&](SwitchConfig& to) { copy_of_ports(to, &PortConfig::paths); });
   take(change.storm, [&](SwitchConfig& to) { copy_of_ports(to, &PortConfig::storm); });
   take(change.addresses, [&](SwitchConfig& to) {
     to.forwarding.static_macs = next.forwarding.static_macs;
     copy_of_ports(to, &PortConfig::max_addresses);
   });
+  take(change.rdma, [&](SwitchConfig& to) { copy_of_ports(to, &PortConfig::rdma); });
   take(change.ageing,
        [&](SwitchConfig& to) { to.forwarding.fdb_ageing = next.forwarding.fdb_ageing; });
   take(change.snooping, [&](SwitchConfig& to) {
-    SnoopingConfig snooping = next.forwarding.snooping;  // but what its tables were made for
+    SnoopingConfig snooping = next.forwarding.snooping;  // but keeps what its tables were made for
     snooping.enabled = to.forwarding.snooping.enabled;
     snooping.groups = to.forwarding.snooping.groups;
     to.forwarding.snooping = snooping;
@@ -89,12 +91,22 @@ ForwardingChange take_forwarding(SwitchConfig& running, const SwitchConfig& next
         static_cast<const ReservedGroups&>(next.forwarding);
   });
   take(change.routes, [&](SwitchConfig& to) { to.routes = next.routes; });
+  take(change.telemetry, [&](SwitchConfig& to) {
+    TelemetryConfig telemetry = next.telemetry;  // but keeps what is fixed at the start
+    telemetry.node_id = to.telemetry.node_id;
+    telemetry.report_to = to.telemetry.report_to;
+    telemetry.udp_port = to.telemetry.udp_port;
+    telemetry.dscp = to.telemetry.dscp;
+    to.telemetry = telemetry;
+  });
+  take(change.collisions, [&](SwitchConfig& to) { to.collisions = next.collisions; });
+  take(change.drain_time, [&](SwitchConfig& to) { to.drain_time = next.drain_time; });
   take(change.idle_sleep, [&](SwitchConfig& to) { to.idle_sleep_max = next.idle_sleep_max; });
   return change;
 }
 
-// `running` as if the file had the ports of `next` in that order: those that come are as they are
-// to be, those that go are not there.
+// `running` with the ports of `next` in that order: new ports as they will be, without the ports
+// that go.
 SwitchConfig in_order_of(const SwitchConfig& running, const SwitchConfig& next,
                          const Seating& seating) {
   SwitchConfig out = running;
@@ -107,12 +119,12 @@ SwitchConfig in_order_of(const SwitchConfig& running, const SwitchConfig& next,
   return out;
 }
 
-// A device that has to be closed before the other can be opened.
+// True if a device must be closed before the other one can be opened.
 bool in_the_way(const Devargs& device, const Devargs& other) {
   return device.device == other.device || contended(device, other);
 }
 
-// What becomes of the device of a port that stays.
+// Notes what happens to the device of a port that stays.
 void note_device(const PortConfig& port, const PortConfig& next, std::uint16_t place,
                  PortChange& change) {
   const Devargs device = parse_devargs(port.devargs);
@@ -127,7 +139,7 @@ void note_device(const PortConfig& port, const PortConfig& next, std::uint16_t p
     change.resized.push_back(place);
 }
 
-// Takes over what may change of ports; both have the same ones.
+// Takes over the changes of ports; both configurations have the same ports.
 void take_ports(SwitchConfig& running, const SwitchConfig& next, const Seating& seating,
                 PortChange& change) {
   for (std::size_t i = 0; i < next.ports.size(); ++i) {
@@ -152,8 +164,8 @@ void take_ports(SwitchConfig& running, const SwitchConfig& next, const Seating& 
   }
 }
 
-// Of queues that stay, whether one has another lcore, and whose they are. Those of a port that gets
-// another number of them come anew.
+// Notes whether a queue that stays moves to another lcore, and its port. A port with another number
+// of queues gets new ones.
 void note_moves(const SwitchConfig& running, const SwitchConfig& next, const Seating& seating,
                 PortChange& change) {
   const SwitchConfig to = seated(running, next, seating);
@@ -210,7 +222,7 @@ bool is_served_elsewhere(const JobConfig& job) {
          std::any_of(job.completion_hosts.begin(), job.completion_hosts.end(), elsewhere);
 }
 
-// Who serves a job elsewhere is known by what it was told at its start.
+// Remote hosts have a job's settings from its start.
 bool same_service(const JobConfig* a, const JobConfig* b) {
   const bool had = a != nullptr && is_served_elsewhere(*a);
   const bool has = b != nullptr && is_served_elsewhere(*b);
@@ -221,7 +233,7 @@ bool same_service(const JobConfig* a, const JobConfig* b) {
          a->host_choice == b->host_choice && a->notify == b->notify;
 }
 
-// The engine that is hosted here was made for the job as it was told at its start.
+// The engine hosted here was made for the job's settings at its start.
 bool same_hosting(const JobConfig* a, const JobConfig* b) {
   const bool had = a != nullptr && a->hosting;
   const bool has = b != nullptr && b->hosting;
@@ -262,10 +274,11 @@ Change difference(const SwitchConfig& running, const SwitchConfig& next, const B
   SwitchConfig can_be = in_order_of(running, next, seating);
   change.ports = port_change(can_be, running, next, seating);
   change.forwarding = take_forwarding(can_be, next);
-  // What is kept by port is for other ports.
+  // State kept by port is for other ports.
   if (!change.ports.added.empty() || !change.ports.removed.empty())
-    change.forwarding.vlans = change.forwarding.storm = change.forwarding.addresses = true;
-  // And what names ports is kept by their places.
+    change.forwarding.vlans = change.forwarding.paths = change.forwarding.storm =
+        change.forwarding.addresses = true;
+  // State that refers to ports uses their places.
   if (!change.ports.added.empty() || !change.ports.removed.empty() || !change.ports.renamed.empty())
     change.forwarding.snooping = true;
   const auto refuse_key = [&](const std::string& path) {

@@ -16,7 +16,7 @@ namespace tributary::config {
 namespace {
 
 constexpr Mark kNowhere = {0, 0};  // in no file
-// What tells the elements of a list apart, the surest first.
+// The keys that identify the elements of a list, the most reliable first.
 constexpr std::array<const char*, 4> kNaming = {"id", "name", "rank", "mac"};
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
@@ -30,7 +30,7 @@ const Node* child_of(const Node* node, const std::string& key) {
   return nullptr;
 }
 
-// Names of the keys right below a path of the schema.
+// Names of the keys directly below a path of the schema.
 std::vector<std::string> keys_below(const std::vector<KeyInfo>& schema, const std::string& path) {
   std::vector<std::string> names;
   const std::string prefix = path.empty() ? "" : path + ".";
@@ -47,16 +47,19 @@ std::string listed(const std::vector<std::string>& words) {
   return text;
 }
 
-// Where the switch's own keys are in a topology.
-std::optional<std::size_t> index_of_node(const Document& document) {
+std::optional<std::size_t> index_of_switch(const Document& document, const std::string& called) {
   const Node* const switches = child_of(&document.root, "switches");
   for (std::size_t i = 0; switches != nullptr && i < switches->items.size(); ++i)
     if (const Node* const name = child_of(&switches->items[i], "name"))
-      if (name->text == document.node) return i;
+      if (name->text == called) return i;
   return std::nullopt;
 }
+// The index of the document's own switch in a topology.
+std::optional<std::size_t> index_of_node(const Document& document) {
+  return index_of_switch(document, document.node);
+}
 
-// Goes down the schema and the document at once, as far as the document goes.
+// Walks down the schema and the document together, as far as the document goes.
 class Walk {
  public:
   Walk(const Document& document, std::string_view path) : document_(document), rest_(path) {}
@@ -89,7 +92,7 @@ class Walk {
     if (rest_.starts_with('[')) return take_element();
     if (rest_.starts_with('.')) rest_.remove_prefix(1);
   }
-  // Of a list of values, which the document need not have as long.
+  // Takes an element of a list of values, which may be longer than the document's list.
   void take_element() {
     if (info_->type != "list") refuse(shown_, "is no list; it is set as a whole");
     const auto index = bracketed();
@@ -98,7 +101,7 @@ class Walk {
     element_ = index->first;
   }
 
-  // A topology has what is the switch's own elsewhere.
+  // In a topology, the switch's own keys are below its list element.
   void enter(const std::string& key) {
     if (!steps_.empty() || document_.node.empty() || key == "jobs") return go(key);
     const auto index = index_of_node(document_);
@@ -130,7 +133,7 @@ class Walk {
     return names;
   }
 
-  // "w0" of "w0.storm", where names may have points in them: the longest that fits. "[3]", too.
+  // "w0" of "w0.storm". Names may contain dots: the longest match counts. Also takes "[3]".
   void enter_element() {
     const auto found = rest_.starts_with('[') ? by_place() : by_name();
     if (!found) {
@@ -147,14 +150,14 @@ class Walk {
     if (rest_.empty())
       refuse(shown_, "holds other keys; name one of them: " + listed(keys_below(schema_, below_)));
   }
-  using Found = std::optional<std::pair<std::size_t, std::size_t>>;  // which, and bytes of its name
+  using Found = std::optional<std::pair<std::size_t, std::size_t>>;  // index, and bytes of its name
   [[nodiscard]] Found by_place() const {
     const Found found = bracketed();
     if (!found || found->first >= elements()) return {};
     const std::string_view behind = rest_.substr(found->second);
     return behind.empty() || behind.starts_with('.') ? found : Found();
   }
-  // "[3]" in front of the rest.
+  // Takes "[3]" at the front of the rest.
   [[nodiscard]] Found bracketed() const {
     std::size_t index = 0;
     const char* const end = rest_.data() + rest_.size();
@@ -181,10 +184,10 @@ class Walk {
   const Document& document_;
   std::string_view rest_;  // of the path
   const std::vector<KeyInfo> schema_ = describe_schema();
-  std::string below_;  // so far, as the schema has it
-  std::string shown_;  // and as people do
+  std::string below_;  // so far, in the schema's form
+  std::string shown_;  // so far, in the user's form
   std::vector<Place::Step> steps_;
-  const Node* at_ = nullptr;  // there in the document; nullptr: beyond what it says
+  const Node* at_ = nullptr;  // position in the document; nullptr: the document leaves it out
   const KeyInfo* info_ = nullptr;
   bool in_element_ = false;  // of a list of mappings
   std::optional<std::size_t> element_;
@@ -195,6 +198,62 @@ void take_out_of_files(Node& node) {
   for (Node& item : node.items) item.mark = kNowhere;
 }
 
+// The index of the switch in "switches.NAME", which ends at `end`. nullopt: the key has another
+// form. Throws where there is no such switch.
+std::optional<std::size_t> switch_named(const Document& document, std::string_view path,
+                                        std::size_t end) {
+  constexpr std::string_view kBefore = "switches.";
+  if (!path.starts_with(kBefore) || end <= kBefore.size()) return std::nullopt;
+  const std::string name(path.substr(kBefore.size(), end - kBefore.size()));
+  const auto index = index_of_switch(document, name);
+  if (!index) refuse(std::string(path), "the document has no switch " + quoted(name));
+  return index;
+}
+
+// "switches.NAME.active_uplink": which way up it uses.
+std::optional<Place> find_active_uplink(const Document& document, std::string_view path) {
+  constexpr std::string_view kUplink = ".active_uplink";
+  if (!path.ends_with(kUplink)) return std::nullopt;
+  const auto index = switch_named(document, path, path.size() - kUplink.size());
+  if (!index) return std::nullopt;
+  const Node* const uplink =
+      child_of(&child_of(&document.root, "switches")->items[*index], "uplink");
+  return Place{std::string(path),
+               {"switches", *index, "active_uplink"},
+               uplink != nullptr ? uplink->text : "none"};
+}
+
+// "switches.NAME.ports.PORT.paths": which traffic leaves it there.
+std::optional<Place> find_paths_of(const Document& document, std::string_view path) {
+  constexpr std::string_view kPorts = ".ports.";
+  constexpr std::string_view kPaths = ".paths";
+  const std::size_t ports = path.find(kPorts);
+  if (!path.ends_with(kPaths) || ports == std::string_view::npos ||
+      path.size() <= ports + kPorts.size() + kPaths.size())
+    return std::nullopt;
+  const auto index = switch_named(document, path, ports);
+  if (!index) return std::nullopt;
+  if (index == index_of_node(document))
+    return Walk(document, std::string(path.substr(ports + 1))).run();
+  const Node& sw = child_of(&document.root, "switches")->items[*index];
+  const std::size_t at = ports + kPorts.size();
+  const std::string port(path.substr(at, path.size() - kPaths.size() - at));
+  const Node* const list = child_of(&sw, "ports");
+  for (std::size_t i = 0; list != nullptr && i < list->items.size(); ++i)
+    if (const Node* const called = child_of(&list->items[i], "name");
+        called != nullptr && called->text == port)
+      return Place{std::string(path), {"switches", *index, "ports", i, "paths"}, "none"};
+  refuse(std::string(path),
+         "switch " + child_of(&sw, "name")->text + " has no port " + quoted(port));
+}
+
+// Keys of one switch that all switches of a tree have to be told.
+std::optional<Place> find_of_any_switch(const Document& document, std::string_view path) {
+  if (document.node.empty()) return std::nullopt;
+  if (auto place = find_active_uplink(document, path)) return place;
+  return find_paths_of(document, path);
+}
+
 }  // namespace
 
 Place find_place(const Document& document, const std::string& path) {
@@ -202,6 +261,7 @@ Place find_place(const Document& document, const std::string& path) {
     throw std::invalid_argument("a path of " + std::to_string(path.size()) +
                                 " bytes; allowed: 1 to " + std::to_string(kMostPathBytes) +
                                 ", such as ports.NAME.mtu");
+  if (auto place = find_of_any_switch(document, path)) return *std::move(place);
   return Walk(document, path).run();
 }
 
@@ -260,7 +320,7 @@ void put_value(Document& document, const Place& place, Node value) {
     auto found = std::find_if(at->entries.begin(), at->entries.end(),
                               [&](const Entry& entry) { return entry.key.text == key; });
     if (found == at->entries.end()) {
-      at->kind = Node::Kind::mapping;  // it may have been nothing
+      at->kind = Node::Kind::mapping;  // it may have been null
       Node name;
       name.kind = Node::Kind::scalar;
       name.text = key;

@@ -1,14 +1,15 @@
-// Single keys of a document that are to say something else, as `tributary set` names them:
+// Replaces single keys of a document, named by the paths of `tributary set`:
 //
-//   ports.w0.storm.broadcast    an element of a list by its name, id, rank or mac
+//   ports.w0.storm.broadcast    an element of a list, by its name, id, rank or mac
 //   ports[0].storm.broadcast    or by its place, as errors and differences write it
 //   jobs.1.deadline
-//   ports.w0.vlan.allowed[1]    an element of a list of values; what comes to say something else is
-//                               the list
+//   ports.w0.vlan.allowed[1]    an element of a list of values; the list as a whole is
+//                               overridden
 //
-// In a topology the same paths mean the keys of the document's own switch, and `jobs` the tree's.
-// Paths and values are a stranger's text: bounded, and refused in words. Which values make sense is
-// found out as for a file, by reading the whole document.
+// In a topology the same paths name the keys of the document's own switch, and `jobs` the tree's;
+// `switches.NAME.active_uplink` is the way up that any switch of the tree uses.
+// Paths and values are untrusted text: bounded, and refused with a message. Values are checked as
+// in a file, by reading the whole document.
 #pragma once
 
 #include <cstddef>
@@ -28,25 +29,25 @@ inline constexpr std::size_t kMostValueBytes = 1024;
 struct Place {
   using Step = std::variant<std::string, std::size_t>;  // a key, an element
 
-  std::string path;         // with names in the place of indices; of a list, whole
+  std::string path;         // with names instead of indices; for a list, as a whole
   std::vector<Step> steps;  // from the top of the document
-  std::string fallback;     // what it is when it is left out, for people
+  std::string fallback;     // its default, for the operator
   std::optional<std::size_t> element = std::nullopt;  // of the list there
 };
 
-// Each throws std::invalid_argument that says what is wrong, and what is allowed.
+// Each throws std::invalid_argument with what is wrong, and what is allowed.
 Place find_place(const Document& document, const std::string& path);
-// One value, or a list of them in brackets, as in a file. `path` is for the error.
+// Parses one value, or a list of them in brackets, as in a file. `path` is for the error.
 Node parse_value(const std::string& path, const std::string& text);
-// The list at `place` as the document has it, with that value as the element that the place names;
-// or as one more, where that is the next.
+// The list at `place` in the document, with `value` as the element that the place names; appended,
+// if that is the next element.
 Node with_element(const Document& document, const Place& place, Node value);
 
-// Makes what is around it where the document lacks it.
+// Creates the mappings and lists around it that the document lacks.
 void put_value(Document& document, const Place& place, Node value);
-// nullptr: the document leaves it out.
+// nullptr if the document leaves it out.
 const Node* value_at(const Document& document, const Place& place);
-// As a file would have it, on one line.
+// The value as in a file, on one line.
 std::string text_of(const Node& value);
 
 }  // namespace tributary::config

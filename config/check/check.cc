@@ -1,4 +1,4 @@
-// The rules that tie one key to another. Each function is one rule.
+// Checks that tie one key to another. Each function is one rule.
 #include "config/check/check.h"
 
 #include <algorithm>
@@ -10,12 +10,17 @@
 #include "config/check/check_degraded.h"
 #include "config/check/check_forwarding.h"
 #include "config/check/check_lcores.h"
+#include "config/check/check_names.h"
 #include "config/check/check_notify.h"
 #include "config/check/check_port.h"
+#include "config/check/check_rdma.h"
+#include "config/check/check_resize.h"
 #include "config/check/check_routes.h"
 #include "config/check/check_sums.h"
+#include "config/check/check_telemetry.h"
 #include "config/plan/device_claims.h"
 #include "config/plan/memory_plan.h"
+#include "config/plan/own_buffers.h"
 #include "config/plan/steering_plan.h"
 #include "config/text/codec.h"
 #include "config/text/lift.h"
@@ -23,7 +28,7 @@
 namespace tributary::config {
 namespace {
 
-// The first place of each value; reports later ones.
+// Keeps the first place of each value; reports later ones.
 template <typename Key>
 class Unique {
  public:
@@ -48,7 +53,7 @@ std::string job_path(std::size_t i, const char* key) {
   return item_path("jobs", i) + '.' + key;
 }
 
-// A list of names is worth checking against only when every name in it was read.
+// Port names can be checked against only if every name in the list was read.
 bool ports_usable(const SwitchConfig& config, const ReadContext& context) {
   if (!context.usable("ports")) return false;
   for (std::size_t i = 0; i < config.ports.size(); ++i)
@@ -132,15 +137,16 @@ void check_members(const SwitchConfig& config, ReadContext& context) {
   }
 }
 
-// Protocol rule 17: a chunk's packet, with room for extensions, crosses every port it may take.
-// Where packets may be cut, any is short enough: the largest is a sixth of what IPv4 can carry.
+// Protocol rule 17: a chunk's packet, with room for extensions, fits every port it may take. If
+// packets may be cut, any fits: the largest is a sixth of the size that IPv4 can carry.
 static_assert(kMaxChunkBytes + 0x1000 < 0xFFFF);
 void check_chunk_fits_mtu(const SwitchConfig& config, ReadContext& context) {
   if (takes_fragments(config)) return;
   for (std::size_t i = 0; i < config.jobs.size(); ++i) {
     const JobConfig& job = config.jobs[i];
-    const std::size_t overhead =
-        kFrameOverheadBytes - wire::kEthernetBytes - wire::kVlanBytes + coverage_bytes(job);
+    const std::size_t metadata = config.telemetry.enabled() ? metadata_bytes(job.telemetry) : 0;
+    const std::size_t overhead = kFrameOverheadBytes - wire::kEthernetBytes - wire::kVlanBytes +
+                                 coverage_bytes(job) + metadata;
     if (!context.usable(job_path(i, "chunk_bytes"))) continue;
     for (std::size_t p = 0; p < config.ports.size(); ++p) {
       const PortConfig& port = config.ports[p];
@@ -202,7 +208,9 @@ void check_memory(const SwitchConfig& config, ReadContext& context) {
     if (!context.usable(port_path(i, "mtu"))) return;
   for (std::size_t i = 0; i < config.jobs.size(); ++i)
     if (!context.usable(job_path(i, "chunk_bytes"))) return;
-  const std::size_t needed = (least_dpdk_bytes(config) + (1u << 20) - 1) >> 20;
+  const std::size_t own = own_buffers(config);
+  const std::size_t bytes = least_dpdk_bytes(config) + own * kOwnBufferBytes;
+  const std::size_t needed = (bytes + (1u << 20) - 1) >> 20;
   if (needed <= config.memory.megabytes) return;
   const std::string spare =
       config.memory.spare_queues == 0
@@ -211,12 +219,13 @@ void check_memory(const SwitchConfig& config, ReadContext& context) {
   context.report("switch.memory.megabytes",
                  std::to_string(config.memory.megabytes) + " MiB cannot hold " +
                      std::to_string(least_buffers(config)) + " packet buffers of " +
-                     std::to_string(buffer_data_bytes(config)) + " bytes for " +
-                     std::to_string(config.ports.size()) + " ports" + spare +
+                     std::to_string(buffer_data_bytes(config)) + " bytes" +
+                     (own == 0 ? "" : ", and " + std::to_string(own) + " of a page for XDP,") +
+                     " for " + std::to_string(config.ports.size()) + " ports" + spare +
                      " and what DPDK itself takes; allowed: at least " + std::to_string(needed));
 }
 
-// Engines that this switch hosts for roots above.
+// Checks the engines that this switch hosts for roots above.
 void check_hosted(const SwitchConfig& config, ReadContext& context) {
   constexpr std::uint32_t kRocePort = 4791;
   if (!hosts_engines(config)) return;
@@ -237,7 +246,7 @@ void check_hosted(const SwitchConfig& config, ReadContext& context) {
                        std::to_string(kRocePort - kMaxShards));
 }
 
-// A port that may not be named is none.
+// A port name that is not allowed counts as none.
 void check_completion_hosts(const SwitchConfig& config, ReadContext& context) {
   Unique<std::string> names(context);
   Unique<std::uint32_t> addresses(context);
@@ -270,14 +279,15 @@ void check_job_hosts(const SwitchConfig& config, ReadContext& context) {
       const std::string& name = job.completion_hosts[h];
       const std::string path = item_path(list, h);
       names.add(path, name, "host " + quoted(name));
-      if (!context.usable(path) || job.parent) continue;  // of a tree, the root's affair
+      if (!context.usable(path) || job.parent) continue;  // in a tree, the root checks it
       if (!is_completion_host(config, name))
         context.report(path, "there is no completion host " + quoted(name) +
                                  "; allowed: root, or a name in switch.completion.hosts");
       if (name == kRootHost && h + 1 < job.completion_hosts.size())
-        context.report(path, "never falls silent, so nobody follows it; allowed: as the last");
+        context.report(path,
+                       "never falls silent, so no host would follow it; allowed: as the last");
     }
-    // Of a tree, check_host_switches() knows who is what.
+    // In a tree, check_host_switches() knows the kind of each host.
     if (config.id == 0) check_notify(job, item_path("jobs", i), kinds_without_tree(job), context);
   }
 }
@@ -285,6 +295,7 @@ void check_job_hosts(const SwitchConfig& config, ReadContext& context) {
 void check_stragglers(const SwitchConfig& config, ReadContext& context) {
   for (std::size_t i = 0; i < config.jobs.size(); ++i) {
     check_degraded(config.jobs[i], item_path("jobs", i), true, context);
+    check_resize(config.jobs[i], item_path("jobs", i), context);
     const auto mistake = mistake_in(config.jobs[i].stragglers);
     if (!mistake) continue;
     const std::string path = job_path(i, "stragglers") + '.' + mistake->key;
@@ -337,6 +348,9 @@ void check(const SwitchConfig& config, ReadContext& context) {
   check_completion_hosts(config, context);
   check_job_hosts(config, context);
   check_stragglers(config, context);
+  check_telemetry(config, context);
+  check_rdma(config, context);
+  check_names(config, context);
 }
 
 }  // namespace tributary::config

@@ -1,4 +1,4 @@
-// Contradictions between values that are each fine by themselves.
+// Checks for contradictions between values that are each valid.
 #pragma once
 
 #include "config/model/switch_config.h"
@@ -6,7 +6,7 @@
 
 namespace tributary::config {
 
-// Reports what it finds to `context`; skips what depends on values that could not be read.
+// Reports mistakes to `context`; skips checks of values that could not be read.
 void check(const SwitchConfig& config, ReadContext& context);
 
 }  // namespace tributary::config

@@ -16,7 +16,7 @@ bool has_ports(std::optional<std::uint8_t> protocol) {
   return protocol == 6 || protocol == 17 || protocol == 132 || protocol == 136;
 }
 
-// A rule that nothing can match is a mistake: it would seem to protect.
+// A rule that no frame can match is a mistake: it would only seem to protect.
 void check_rule(const AclRule& rule, const std::string& path, ReadContext& context) {
   if (rule.source && rule.destination && rule.source->is_ipv6 != rule.destination->is_ipv6)
     return context.report(path + ".destination",
@@ -49,6 +49,10 @@ void check_acl(const SwitchConfig& config, ReadContext& context) {
     if (!fresh && context.usable(path + ".name"))
       context.report(path + ".name",
                      "name " + quoted(name_of(rule, i)) + " is already used by " + first->second);
+    if (rule.watch != 0 && rule.action == AclAction::deny)
+      context.report(path + ".watch", "is of frames that go on; allowed: with action: allow");
+    else if (rule.watch != 0 && !config.telemetry.enabled() && context.usable("switch.telemetry"))
+      context.report(path + ".watch", "needs telemetry; allowed: with switch.telemetry.node_id");
     if (!rule.port.empty()) check_port_exists(config, context, path + ".port", rule.port);
     bool usable = true;
     for (const char* key : {".source", ".destination", ".protocol", ".ether_type", ".source_ports",

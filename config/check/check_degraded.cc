@@ -12,8 +12,8 @@ void check_degraded(const JobConfig& job, const std::string& path, bool lease_kn
   const Duration after = *job.stragglers.degraded_after;
   if (usable("workers") && job.workers == 1)
     context.report(at,
-                   "nobody else can be late in a job of one worker; allowed: workers: 2 or more");
-  // Which ranks are in time differs from run to run, and with it every bit.
+                   "no other rank can be late in a job of one worker; allowed: workers: 2 or more");
+  // Which ranks are in time differs from run to run, and so does every bit of the sum.
   if (usable("order") && job.order == wire::Order::reproducible)
     context.report(at,
                    "a sum that may lack ranks is not the same in every run; allowed: order: fast");
@@ -21,8 +21,8 @@ void check_degraded(const JobConfig& job, const std::string& path, bool lease_kn
     context.report(at,
                    "with on_deadline: abort the epoch ends before a chunk waits so long; allowed: "
                    "on_deadline: escalate");
-  // Sums of other switches, which may be as late as that, are to be counted; so is what was lost
-  // once.
+  // Sums of other switches, which may be as late as that, must be counted; and so must data that
+  // was lost once.
   if (usable("deadline") && after < job.deadline)
     context.report(at, format_duration(after) + " is less than the deadline, " +
                            format_duration(job.deadline) +

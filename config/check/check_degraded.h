@@ -1,4 +1,4 @@
-// Which jobs may have results that lack ranks (protocol rule 21), and after what wait.
+// Checks which jobs may have results that lack ranks (protocol rule 21), and after what wait.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace tributary::config {
 
-// `path`: of the job. Where only a switch's file says how long its lease is, `lease_known` is
-// false.
+// `path` is the job's. `lease_known` is false if only a switch's file gives the length of its
+// lease.
 void check_degraded(const JobConfig& job, const std::string& path, bool lease_known,
                     ReadContext& context);
 

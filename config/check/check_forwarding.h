@@ -1,4 +1,4 @@
-// Rules for the keys of what a switch does with traffic that is not aggregation.
+// Checks for the keys of traffic that is not aggregation.
 #pragma once
 
 #include "config/model/switch_config.h"

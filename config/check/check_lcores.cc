@@ -53,7 +53,7 @@ void check_queues(const SwitchConfig& config, ReadContext& context) {
   }
 }
 
-// One for each plane, none twice: an lcore does one plane of a job.
+// One lcore for each plane, none twice: an lcore handles one plane of a job.
 void check_plane_lcores(const SwitchConfig& config, ReadContext& context, const JobConfig& job,
                         const std::string& path) {
   const std::string list = path + ".lcores";
@@ -78,13 +78,13 @@ void check_plane_lcores(const SwitchConfig& config, ReadContext& context, const 
   }
 }
 
-// Of a tree every switch that sums the job has all its planes; says which one cannot.
+// In a tree, every switch that sums the job has all its planes; names the switch that cannot.
 std::string lcores_of(const SwitchConfig& config) {
   if (config.id == 0) return "";
   return ", and switch " + config.name + " has " + std::to_string(lcore_count(config));
 }
 
-// What several planes of a job can do without, and with.
+// Checks what a job with several planes requires, and excludes.
 void check_planes(const SwitchConfig& config, ReadContext& context, const JobConfig& job,
                   const std::string& path) {
   const std::string key = path + ".planes";
@@ -112,7 +112,7 @@ void check_planes(const SwitchConfig& config, ReadContext& context, const JobCon
 }
 
 void check_jobs(const SwitchConfig& config, ReadContext& context) {
-  const JobConfig* first = nullptr;  // of the dynamic ones
+  const JobConfig* first = nullptr;  // the first dynamic job
   for (std::size_t i = 0; i < config.jobs.size(); ++i) {
     const JobConfig& job = config.jobs[i];
     const std::string path = item_path("jobs", i) + ".lcore";

@@ -1,4 +1,4 @@
-// Rules of several packet loops: CPUs, queues and jobs that name one.
+// Checks for several packet loops: CPUs, queues, and jobs that name one.
 #pragma once
 
 #include "config/model/switch_config.h"

@@ -4,7 +4,7 @@
 
 namespace tributary::config {
 
-// A switch that stands alone has servers only.
+// A single switch can only name servers.
 HostKinds kinds_without_tree(const JobConfig& job) {
   const auto elsewhere = [](const std::string& name) { return name != kRootHost; };
   return {std::any_of(job.completion_hosts.begin(), job.completion_hosts.end(), elsewhere), false};
@@ -18,9 +18,9 @@ void check_notify(const JobConfig& job, const std::string& path, const HostKinds
     return;
   const bool direct = job.notify == wire::Notify::direct;
   if (!hosts.servers && !hosts.switches) {
-    context.report(at,
-                   "nobody but the root finishes chunks of this job; allowed: root, or "
-                   "completion_hosts elsewhere");
+    context.report(
+        at,
+        "only the root finishes chunks of this job; allowed: root, or completion_hosts elsewhere");
   } else if (direct && hosts.switches) {
     context.report(at,
                    "a switch speaks to its own children only; allowed: switch, root, or servers "
@@ -32,7 +32,7 @@ void check_notify(const JobConfig& job, const std::string& path, const HostKinds
   } else if (direct && context.usable(path + ".integrity") &&
              job.integrity != wire::Integrity::udp_checksum) {
     context.report(at,
-                   "what a host sends is under its UDP checksum, and workers of this job ask for a "
+                   "packets of a host have a UDP checksum, and workers of this job ask for a "
                    "CRC32C; allowed: integrity: udp-checksum, or notify: root");
   }
 }

@@ -1,5 +1,5 @@
-// Which jobs may have their results notified by others than the root (T9, protocol "Ways of
-// notifying").
+// Checks which jobs may have their results notified by hosts other than the root (T9, protocol
+// "Ways of notifying").
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace tributary::config {
 
-// Which of its own kinds of host a job names, the root left out.
+// The kinds of completion hosts that a job names, without the root.
 struct HostKinds {
   bool servers = false;   // or workers
   bool switches = false;  // of its tree
 };
 HostKinds kinds_without_tree(const JobConfig& job);
 
-// `path`: of the job.
+// `path` is the job's.
 void check_notify(const JobConfig& job, const std::string& path, const HostKinds& hosts,
                   ReadContext& context);
 

@@ -12,7 +12,7 @@ std::string route_path(std::size_t i) {
   return item_path("switch.routes", i);
 }
 
-// False: not all of them were read, and what follows from one would be guesswork.
+// False if some route was not read: then further errors would be guesses.
 bool routes_usable(const SwitchConfig& config, const ReadContext& context) {
   if (!context.usable("switch.routes")) return false;
   for (std::size_t i = 0; i < config.routes.size(); ++i)
@@ -25,7 +25,7 @@ std::string text_of(const RouteConfig& route) {
   return format_ipv4(route.to.address) + '/' + std::to_string(route.to.bits);
 }
 
-// The first route before this one that `same` holds for.
+// The first earlier route for which `same` holds.
 template <typename Same>
 std::optional<std::size_t> earlier(const SwitchConfig& config, std::size_t i, Same same) {
   for (std::size_t j = 0; j < i; ++j)
@@ -45,7 +45,7 @@ void check_prefix(const SwitchConfig& config, std::size_t i, ReadContext& contex
                    text_of(route) + " is no host's; allowed: prefixes below 224.0.0.0");
 }
 
-// A frame to the router leaves without a tag, and so must its answer come.
+// A frame to the router leaves without a tag, and so its answer must come without one.
 void check_untagged(const SwitchConfig& config, std::size_t i, ReadContext& context) {
   for (std::size_t p = 0; p < config.ports.size(); ++p) {
     const PortConfig& port = config.ports[p];
@@ -88,7 +88,7 @@ void check_router(const SwitchConfig& config, std::size_t i, ReadContext& contex
                                        route_path(*other) + "; allowed: one port for each router");
 }
 
-// Somebody who is behind `port` cannot be behind a router elsewhere.
+// A peer behind `port` cannot be behind a router on another port.
 void check_way(const SwitchConfig& config, ReadContext& context, const std::string& who,
                std::uint32_t ipv4, const std::string& port) {
   const RouteConfig* const route = route_through_router(config.routes, ipv4);

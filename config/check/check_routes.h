@@ -1,4 +1,4 @@
-// Rules for a switch's routes, and for whom they lead to.
+// Checks for a switch's routes, and for the peers that they lead to.
 #pragma once
 
 #include "config/model/switch_config.h"

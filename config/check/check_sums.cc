@@ -75,18 +75,18 @@ void check_completion_trigger(const JobConfig& job, std::size_t i, ReadContext& 
         "sums in order of arrival are not reproducible; allowed: collect, or order: fast");
 }
 
-// `preempts`: the switch lets jobs take slots from others at all.
+// `preempts`: whether the switch lets jobs take slots from others at all.
 void check_slot_use(const JobConfig& job, std::size_t i, bool preempts, ReadContext& context) {
   const bool dynamic = job.slots == SlotMode::dynamic;
   if (!dynamic && job.quota != 0)
     context.report(job_path(i, "quota"), "a static job has its window; allowed: slots: dynamic");
   if (!dynamic && job.priority != 0)
     context.report(job_path(i, "priority"),
-                   "a static job shares its slots with nobody; allowed: slots: dynamic");
+                   "a static job shares no slots; allowed: slots: dynamic");
   if (dynamic && job.priority != 0 && !preempts)
-    context.report(job_path(i, "priority"),
-                   "nobody loses a slot here; allowed: with switch.preempt_idle or "
-                   "switch.preempt_busy");
+    context.report(
+        job_path(i, "priority"),
+        "no job loses a slot here; allowed: with switch.preempt_idle or switch.preempt_busy");
   if (job.release == Release::returned && !job.verify && !spans_switches(job))
     context.report(job_path(i, "release"),
                    "no result returns to a switch that makes it; allowed: release: sent, or "

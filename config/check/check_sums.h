@@ -1,4 +1,4 @@
-// Contradictions in how a job's sums are made, and jobs that do not fit the memory or the slots.
+// Checks for how a job's sums are made, and that jobs fit the memory and the slots.
 #pragma once
 
 #include "config/model/switch_config.h"

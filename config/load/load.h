@@ -1,7 +1,7 @@
 // Configuration files: YAML in, a checked SwitchConfig out, or every mistake at once.
 //
-// A SwitchConfig that comes from here needs no further checking: names are unique, references
-// resolve, sizes fit. Schema: docs/configuration.md and config/schema/schema.cc.
+// A SwitchConfig from here needs no further checking: names are unique, references resolve, sizes
+// fit. Schema: docs/configuration.md and config/schema/schema.cc.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace tributary::config {
 
-// Each throws ConfigErrors. `file_name` is only what errors call the text.
+// Each throws ConfigErrors. `file_name` is the name of the text in error messages.
 SwitchConfig load_switch_config(const std::string& path);
 SwitchConfig parse_switch_config(std::string_view text, const std::string& file_name);
 SwitchConfig read_switch_config(const Node& root, const std::string& file_name);

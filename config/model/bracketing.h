@@ -1,6 +1,6 @@
-// In which order, and with which brackets, a reproducible job's contributions are combined (T15):
-// [[0, 1, 2], [3, 4]] is ((0 + 1) + 2) + (3 + 4). Items of a bracket are combined from left to
-// right; an item is a rank or another bracket.
+// The order and brackets in which a reproducible job's contributions are combined (T15): [[0, 1,
+// 2], [3, 4]] is ((0 + 1) + 2) + (3 + 4). Items of a bracket are combined from left to right; an
+// item is a rank or another bracket.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ namespace tributary::config {
 std::string format_bracket(const Bracket& bracket);
 // All ranks from left to right.
 std::vector<std::uint32_t> ranks_of(const Bracket& bracket);
-// The bracket, or rank, of exactly these ascending ranks; nullptr: they do not stand together so.
+// The bracket, or rank, of exactly these ascending ranks; nullptr if there is none.
 const Bracket* find_bracket(const Bracket& order, const std::vector<std::uint32_t>& ranks);
-// What is wrong with it for a job of so many workers; nullopt: nothing.
+// The first mistake for a job with this number of workers; nullopt if there is none.
 std::optional<std::string> bracketing_problem(const Bracket& bracket, std::uint32_t workers);
 
 // The key `bracketing`.

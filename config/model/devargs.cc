@@ -5,7 +5,7 @@
 namespace tributary::config {
 namespace {
 
-// A driver that no row has: all but the number at the end.
+// The name of an unknown driver: all but the number at the end.
 std::string_view driver_of(const PortKind& kind, std::string_view device) {
   if (kind.card || !kind.words.front().empty()) return kind.driver;
   return device.substr(0, device.find_last_not_of("0123456789") + 1);
@@ -21,7 +21,7 @@ std::optional<std::string_view> Devargs::get(std::string_view key) const {
 
 std::string_view Devargs::interface() const {
   if (kind->binding == Binding::none) return {};
-  // All but the first are net_pcap's own; what it receives from counts.
+  // All but the first are net_pcap's; the one that it receives from counts.
   for (const char* const key : {"iface", "rx_iface_in", "rx_iface", "tx_iface"})
     if (const auto name = get(key)) return *name;
   return {};

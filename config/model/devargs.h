@@ -1,5 +1,5 @@
-// The words of a port's DPDK device argument string, "net_memif0,id=3,socket=/run/a": strings, and
-// nothing is asked of any device.
+// The parts of a port's DPDK device argument string, "net_memif0,id=3,socket=/run/a". Only parses
+// strings; no device is accessed.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct Devargs {
   std::vector<std::pair<std::string, std::string>> arguments;
 
   [[nodiscard]] bool pci() const { return kind->card; }
-  // The interface of the kernel that it opens or creates; empty: none.
+  // The kernel interface that it opens or creates; empty if there is none.
   [[nodiscard]] std::string_view interface() const;
   [[nodiscard]] std::optional<std::string_view> get(std::string_view key) const;
   // Decimal value of `key`, or `fallback` when absent or not a number.

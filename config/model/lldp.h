@@ -1,4 +1,4 @@
-// LLDP (IEEE 802.1AB): what a switch tells of itself behind each port, and hears there.
+// LLDP (IEEE 802.1AB): what a switch sends about itself through each port, and receives there.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ struct LldpConfig {
   std::uint32_t hold = 4;                     // 9.2.5.6: msgTxHold
 };
 
-// How long neighbours are to believe what they were told last (9.2.5.22). Fits the 16 bits that it
-// has.
+// How long neighbours keep what they last received (9.2.5.22). Fits the 16 bits of its field on the
+// wire.
 constexpr std::uint16_t lldp_ttl_seconds(const LldpConfig& config) {
   return static_cast<std::uint16_t>((config.interval * config.hold).to_ns() / 1'000'000'000 + 1);
 }

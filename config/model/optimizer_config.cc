@@ -21,8 +21,8 @@ const Fields<ScheduleConfig>& schedule_fields() {
              "them."),
       scalar("steps", &S::steps, integer<std::uint32_t>(0, 1'000'000'000),
              "See `kind`; 0 for a constant rate."),
-      scalar("gamma", &S::gamma, real(0, 1), "Of kind step."),
-      scalar("least", &S::least, real(0, 1e6), "Of the kinds linear and cosine."),
+      scalar("gamma", &S::gamma, real(0, 1), "For kind step."),
+      scalar("least", &S::least, real(0, 1e6), "For the kinds linear and cosine."),
   };
   return fields;
 }
@@ -65,13 +65,14 @@ const Fields<OptimizerConfig>& optimizer_fields() {
         scalar("rate", &O::rate, real(0, 1e6), "The learning rate before the schedule."),
         scalar("weight_decay", &O::weight_decay, real(0, 1e6),
                "Times the parameter, added to its gradient (L2)."),
-        scalar("momentum", &O::momentum, real(0, 1, UpperEnd::open), "Of sgd."),
-        scalar("nesterov", &O::nesterov, boolean(), "Nesterov's momentum, of sgd."),
+        scalar("momentum", &O::momentum, real(0, 1, UpperEnd::open),
+               "For sgd: decay of the momentum."),
+        scalar("nesterov", &O::nesterov, boolean(), "For sgd: Nesterov's momentum."),
         scalar("beta1", &O::beta1, real(0, 1, UpperEnd::open),
-               "Of adam: decay of the mean gradient."),
+               "For adam: decay of the mean gradient."),
         scalar("beta2", &O::beta2, real(0, 1, UpperEnd::open),
-               "Of adam: decay of the mean square."),
-        scalar("epsilon", &O::epsilon, real(0, 1), "Of adam: added to the denominator."),
+               "For adam: decay of the mean square."),
+        scalar("epsilon", &O::epsilon, real(0, 1), "For adam: added to the denominator."),
         mapping<O, ScheduleConfig>("schedule", schedule, schedule_fields(),
                                    "How the learning rate changes with the steps."),
         mapping<O, CheckpointConfig>("checkpoint", checkpoint, checkpoint_fields(),
@@ -86,7 +87,7 @@ void check_optimizer(const OptimizerConfig& o, const std::string& path, ReadCont
   const auto report = [&](const char* key, const std::string& what) {
     if (context.usable(path + '.' + key)) context.report(path + '.' + key, what);
   };
-  if (o.kind == OptimizerKind::none) return;  // it has none, or that has been reported
+  if (o.kind == OptimizerKind::none) return;  // it has none, or a mistake has been reported
   if (o.kind == OptimizerKind::adam && o.momentum != 0)
     report("momentum", "is sgd's; allowed: kind: sgd, or beta1");
   if (o.nesterov && o.momentum == 0)

@@ -1,4 +1,4 @@
-// What a parameter server does with the sums of a job that has a model (T21): the optimizer, its
+// How a parameter server uses the sums of a job that has a model (T21): the optimizer, its
 // learning-rate schedule, the parameters, and where the model is kept across restarts.
 //
 // Names, formulas and defaults are those of PyTorch (torch.optim.SGD, torch.optim.Adam,
@@ -57,7 +57,7 @@ inline std::uint64_t elements_of(const OptimizerConfig& optimizer) {
   for (const std::uint32_t elements : optimizer.parameters) sum += elements;
   return sum;
 }
-// Two versions of everything, so that a step can be taken back as a whole, and a third that waits
+// Two versions of all values, so that a step can be undone as a whole, and a third one that waits
 // to be written.
 inline std::uint64_t model_bytes(const OptimizerConfig& optimizer) {
   const std::uint64_t versions = optimizer.checkpoint.directory.empty() ? 2 : 3;
@@ -65,7 +65,7 @@ inline std::uint64_t model_bytes(const OptimizerConfig& optimizer) {
 }
 
 const Fields<OptimizerConfig>& optimizer_fields();
-// The key of a job; left out of a file, and of what is written, where the job has no model.
+// A job's key; left out of a file, and of dump(), if the job has no model.
 template <typename Job>
 Field<Job> optimizer_field() {
   Field<Job> field = mapping<Job, OptimizerConfig>(
@@ -77,7 +77,7 @@ Field<Job> optimizer_field() {
   };
   return field;
 }
-// What contradicts itself; `path` is the optimizer's.
+// Reports contradictions; `path` is the optimizer's.
 void check_optimizer(const OptimizerConfig& optimizer, const std::string& path,
                      ReadContext& context);
 

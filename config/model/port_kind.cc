@@ -53,11 +53,11 @@ constexpr auto kKinds = std::to_array<PortKind>({
      .claims = Claiming::interface_queues,
      .most_mtu = 3000,
      .most_mtu_why = "packet buffers for XDP have to fit a page",
-     // XDP_PACKET_HEADROOM: the kernel drops what then does not fit, without a word.
+     // XDP_PACKET_HEADROOM: the kernel silently drops frames that do not fit behind it.
      .headroom = 256,
+     .fill_buffers = 2048,
      .hint = "interface '{}' must exist, with that many queues, the process needs CAP_NET_RAW, "
-             "CAP_NET_ADMIN and CAP_SYS_ADMIN, and packet buffers must fit a page: no port with an "
-             "mtu above 3000, or a framesz above 2048"},
+             "CAP_NET_ADMIN and CAP_SYS_ADMIN"},
     {.driver = "net_memif",
      .words = {"net_memif"},
      .keys = kMemifKeys,
@@ -82,7 +82,7 @@ constexpr auto kKinds = std::to_array<PortKind>({
      .keys = kTapKeys,
      .binding = Binding::creates,
      .claims = Claiming::interface,
-     .most_mtu = 1500,  // the driver takes no other, and drops what is longer without a word
+     .most_mtu = 1500,  // the driver takes no other, and silently drops longer frames
      .most_mtu_why = "a tap carries no jumbo frames",
      .hint = "the process needs CAP_NET_ADMIN"},
     {.driver = "net_vhost",

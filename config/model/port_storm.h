@@ -1,4 +1,4 @@
-// Storm control: how much of what goes to many ports one port may cause.
+// Storm control: limits of the flooded frames that one port may cause.
 #pragma once
 
 #include <cstdint>

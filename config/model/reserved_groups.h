@@ -8,16 +8,16 @@
 namespace tributary::config {
 
 enum class ReservedRule : std::uint8_t {
-  forward,  // as any other group
+  forward,  // like any other group
   drop,
-  guard,  // and the port that hears one is down until its link is lost, or it is opened again
+  guard,  // and the port that receives one is down until its link is lost, or it is reopened
 };
 
 // The rule of each protocol.
 struct ReservedGroups {
-  // Spanning tree. If the switch dropped BPDUs, its neighbours could not cut a loop through it.
+  // Spanning tree. If the switch dropped BPDUs, its neighbours could not detect a loop through it.
   ReservedRule bpdu = ReservedRule::forward;
-  // Forwarded, these would bundle or authenticate two devices that share no link.
+  // If forwarded, these would bundle or authenticate two devices that share no link.
   ReservedRule lacp = ReservedRule::drop;
   ReservedRule eapol = ReservedRule::drop;
   ReservedRule pdelay = ReservedRule::drop;

@@ -1,5 +1,5 @@
-// Which of a switch's peers are behind a router, and where that is. Everybody else is on the link:
-// reached at the address that their own frames show, or that follows from their IP address.
+// The peers of a switch that are behind a router, and the way there. All other peers are on the
+// link: reached at the address in their own frames, or the one that follows from their IP address.
 #pragma once
 
 #include <cstddef>
@@ -26,14 +26,14 @@ struct Ipv4Prefix {
 struct RouteConfig {
   Ipv4Prefix to;
   std::optional<std::uint32_t> via;  // the router's address; none: `to` is on the link
-  std::string port;                  // that leads to the router
+  std::string port;                  // the port that leads to the router
 
   bool operator==(const RouteConfig&) const = default;
 };
 
-// The route with the longest prefix that the address is in; nullptr: there is none.
+// The route with the longest prefix that contains the address; nullptr if there is none.
 const RouteConfig* find_route(std::span<const RouteConfig> routes, std::uint32_t ipv4);
-// That one where it leads to a router; nullptr: the address is on the link.
+// That route if it leads to a router; nullptr if the address is on the link.
 const RouteConfig* route_through_router(std::span<const RouteConfig> routes, std::uint32_t ipv4);
 
 }  // namespace tributary::config

@@ -16,7 +16,7 @@ std::size_t depth_of(const Bracket& bracket) {
   return bracket.items.empty() ? 0 : deepest + 1;
 }
 
-// How much wider an accumulator can be than an element.
+// How many times wider an accumulator can be than an element.
 std::size_t growth(const JobConfig& job) {
   if (job.partials == wire::Partials::wide) return 1;
   std::size_t most = 1;
@@ -32,7 +32,7 @@ std::size_t growth(const JobConfig& job) {
   return most;
 }
 
-// Of one size in one shard: indices stay small, and the sum with what is reserved too.
+// The limit for one size in one shard: indices stay small, even with the reserved ones.
 constexpr std::uint64_t kMostCached = 1u << 30;
 
 void reserve(std::vector<BufferClass>& classes, std::size_t bytes, std::uint32_t count) {
@@ -72,7 +72,7 @@ std::size_t bracket_value_bytes(const SwitchConfig& config, std::uint8_t shard) 
 
 std::uint32_t pool_slots(const SwitchConfig& config) {
   std::uint32_t partitions = 0;
-  bool any = config.memory.reserve_megabytes > 0;  // some may come
+  bool any = config.memory.reserve_megabytes > 0;  // a reload may add some
   for (const JobConfig& job : config.jobs) {
     if (job.slots == SlotMode::dynamic)
       any = true;

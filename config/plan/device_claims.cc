@@ -7,11 +7,11 @@
 namespace tributary::config {
 namespace {
 
-// What the drivers take where the arguments do not say (DPDK 22.11).
+// The drivers' defaults for arguments that are left out (DPDK 22.11).
 constexpr std::string_view kMemifSocket = "/run/memif.sock";
 constexpr std::size_t kMostXdpQueues = 1024;
 
-// What is claimed is told apart by these texts: nothing is shortened.
+// These texts identify the claimed objects: nothing may be shortened.
 
 // "/run//a" and "/run/./a" are one file.
 std::string path_of(std::string_view text) {
@@ -56,7 +56,7 @@ std::vector<DeviceClaim> device_claims(const Devargs& device) {
       if (interface.empty()) break;
       return xdp_queues(device, interface);
     case Claiming::interface:
-      // The kernel makes another name each time where the driver creates "t%d".
+      // The kernel makes a new name each time if the driver creates "t%d".
       if (interface.empty() || (device.kind->binding == Binding::creates &&
                                 interface.find('%') != std::string_view::npos))
         break;

@@ -1,14 +1,14 @@
-// What a port's device takes for itself alone: sockets that it serves, interfaces of the kernel.
-// Two ports cannot have one.
+// Objects that a port's device claims exclusively: sockets that it serves, kernel interfaces. Two
+// ports cannot have the same one.
 //
-//   net_memif         socket and id, of a server: one socket may serve several ids
+//   net_memif         a server's socket and id: one socket may serve several ids
 //   net_vhost         the socket
 //   net_af_xdp        each of the interface's queues that it takes
 //   net_af_packet,    the interface: these drivers open it twice, and then each of the two ports
-//   net_pcap,         hears what the other one sends, and sends it back; or, of a tap, half of what
-//   net_tap           comes
+//   net_pcap,         receives what the other one sends, and sends it back; or, with a tap, half
+//   net_tap           of the frames
 //
-// Strings only: a path that leads to another's through links is another one here.
+// Compares strings only: paths that lead to one file through links count as different.
 #pragma once
 
 #include <optional>
@@ -20,13 +20,13 @@
 namespace tributary::config {
 
 struct DeviceClaim {
-  std::string what;  // "socket '/run/memif.sock' with id 0"; the same for the same thing
-  // The second device that wants it cannot be opened while there is the first.
+  std::string what;  // "socket '/run/memif.sock' with id 0"; equal for equal objects
+  // A second device with this claim cannot be opened while the first one is.
   bool opens_once = true;
 };
 std::vector<DeviceClaim> device_claims(const Devargs& device);
 
-// Of a device that another cannot be opened beside: what both want.
+// The claim of both devices for which they cannot be open at the same time.
 std::optional<std::string> contended(const Devargs& device, const Devargs& other);
 
 // The socket file that the device makes as it opens, and removes when it is closed.

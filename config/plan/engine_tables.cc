@@ -9,14 +9,14 @@
 namespace tributary::config {
 namespace {
 
-// Ids that a message may list.
+// Bytes of the ids that a message may list.
 constexpr std::size_t kIdListBytes = wire::kMaxMissingIds * sizeof(std::uint32_t);
 
 std::size_t words(std::size_t bits) {
   return (bits + 63) / 64;
 }
 
-// Of a text; short ones are inside.
+// Heap bytes of a text; short ones are stored inside.
 std::size_t heap_bytes(const std::string& text) {
   return text.size() > std::string().capacity() ? text.size() + 1 : 0;
 }
@@ -29,7 +29,7 @@ std::size_t heap_bytes(const std::optional<Bracket>& order) {
   return order ? heap_bytes(*order) : 0;
 }
 
-// Brackets, and runs inside: ranks that stand side by side, or one inner bracket.
+// Counts brackets, and the runs inside: adjacent ranks, or one inner bracket.
 std::size_t brackets_and_runs(const Bracket& bracket) {
   std::size_t count = 1;
   bool in_run = false;
@@ -54,6 +54,11 @@ std::size_t child_map_bytes(const JobConfig& job) {
   for (const ChildConfig& child : job.children) covered += child.ranks.size();
   return job_fan_in(job) * kPlaceBytes + covered * sizeof(std::uint32_t) +
          job.workers * sizeof(std::uint16_t);
+}
+
+bool has_switches(const JobConfig& job) {
+  return std::any_of(job.children.begin(), job.children.end(),
+                     [](const ChildConfig& child) { return child.is_switch; });
 }
 
 }  // namespace
@@ -90,7 +95,8 @@ std::size_t shard_job_tables(const JobConfig& job) {
   bytes += seqs * (kChunkEntryBytes + bitmap_words * 8 + kBufferBytes);
   bytes += fan_in * (kChildBytes + 4 + 1);
   bytes += kOpHistory * (kOpRecordBytes + fan_in * (2 * kArrivalBytes + kLatenessBytes));
-  bytes += kIdListBytes;  // whom the parent waits for
+  bytes += kIdListBytes;  // the ranks that the parent waits for
+  if (has_switches(job)) bytes += kOpHistory * 2 * words(job.workers) * 8;
   if (job.parent) bytes += job.window * kAskedBytes + most_unsent(job) * kUnsentBytes;
   if (degrades(job)) bytes += left_out_bytes(job.workers, seqs);
   if (holds_data(job))
@@ -100,12 +106,11 @@ std::size_t shard_job_tables(const JobConfig& job) {
 }
 
 std::size_t membership_tables(const JobConfig& job) {
-  constexpr std::size_t kTime = 8;  // when a switch below last said whom it waits for
-  const bool has_switches = std::any_of(job.children.begin(), job.children.end(),
-                                        [](const ChildConfig& child) { return child.is_switch; });
-  const std::size_t forming = has_switches ? words(job.workers) * 8 + job_fan_in(job) * kTime : 0;
-  constexpr std::size_t of_child = kMemberBytes + sizeof(std::uint16_t);  // and its port
-  constexpr std::size_t kOfShard = 8;  // where it stood when it went to another owner
+  constexpr std::size_t kTime = 8;  // when a switch below last named its missing ranks
+  const std::size_t forming =
+      has_switches(job) ? words(job.workers) * 8 + job_fan_in(job) * kTime : 0;
+  constexpr std::size_t of_child = kMemberBytes + sizeof(std::uint16_t);  // with its port
+  constexpr std::size_t kOfShard = 8;  // its state when it went to another owner
   return kJobBytes + copy_bytes(job) + child_map_bytes(job) + job_fan_in(job) * of_child + forming +
          job.shards * kOfShard + kIdListBytes;
 }

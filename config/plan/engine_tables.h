@@ -1,10 +1,10 @@
-// Tables of a switch's aggregation engine: what it keeps besides payload, worked out from the
-// configuration. What a job has comes once in each shard, and once for its membership; what a shard
-// and the engine have comes whatever jobs there are.
+// Tables of a switch's aggregation engine: its memory besides payload, computed from the
+// configuration. A job has tables in each shard, and for its membership; a shard and the engine
+// have tables that do not depend on jobs.
 //
-// Sizes of the engine's structures are stated here, as nothing here knows them; the engine asserts
-// that they hold. Of the large ones, which change when something is added to them, they are a
-// little more than it takes now.
+// The sizes of the engine's structures are stated here, because this code cannot include them; the
+// engine asserts that they are right. The large ones, which change with each new member, are stated
+// a little larger than they are now.
 #pragma once
 
 #include <bit>
@@ -15,9 +15,9 @@
 
 namespace tributary::config {
 
-inline constexpr std::size_t kEngineBytes = 2304;      // and what it points to at once
+inline constexpr std::size_t kEngineBytes = 2304;      // and what it points to directly
 inline constexpr std::size_t kShardBytes = 13184;      // the same
-inline constexpr std::size_t kJobBytes = 2944;         // membership, counters, how it ended
+inline constexpr std::size_t kJobBytes = 3200;         // membership, counters, last abort
 inline constexpr std::size_t kShardJobBytes = 2176;    // of each job in each shard
 inline constexpr std::size_t kBufferClassBytes = 152;  // of each size of buffers in each shard
 inline constexpr std::size_t kChunkEntryBytes = 64;    // of each of the last 2 x window seqs
@@ -40,20 +40,20 @@ inline constexpr std::size_t kOpRecordBytes = 400;  // of each of them
 inline constexpr std::size_t kArrivalBytes = 8;     // of each child, in two chunks of each
 inline constexpr std::size_t kLatenessBytes = 16;   // of each child in each
 
-// Buffers that a job may let go of while messages to its parent refer to them.
+// Buffers that a job may release while messages to its parent refer to them.
 std::size_t most_unsent(const JobConfig& job);
-// Of the index of so many jobs.
+// Entries of an index for so many jobs.
 constexpr std::size_t index_entries(std::size_t jobs) {
   return std::bit_ceil(jobs * 2 + 2);
 }
-// What a copy of it has, besides itself.
+// Heap bytes of a copy of the job.
 std::size_t copy_bytes(const JobConfig& job);
 std::uint32_t largest_fan_in(const SwitchConfig& config);
 
-// Of a job in one shard; and its membership's.
+// Tables of a job in one shard; and of its membership.
 std::size_t shard_job_tables(const JobConfig& job);
 std::size_t membership_tables(const JobConfig& job);
-// Of the engine and its shards, without what they have for each job, slot or cached result.
+// Tables of the engine and its shards, without those for each job, slot or cached result.
 std::size_t engine_tables(const SwitchConfig& config);
 
 }  // namespace tributary::config

@@ -86,6 +86,7 @@ LcoreShare lcore_share(const SwitchConfig& config, std::size_t lcore) {
   LcoreShare share;
   share.reserve_bytes =
       mebibytes(config.memory.reserve_megabytes) / lcores / kCacheLine * kCacheLine;
+  share.names_bytes = mebibytes(config.names.megabytes) / lcores;
   share.has_pool = pool_lcore(config) == lcore;
   std::uint64_t completion_left = mebibytes(config.completion.megabytes);
   bool has_jobs = false;

@@ -8,12 +8,13 @@
 
 #include "config/plan/lcore_plan.h"
 #include "config/plan/memory_plan.h"
+#include "config/plan/own_buffers.h"
 #include "core/invariant.h"
 
 namespace tributary::config {
 namespace {
 
-// Of a pair of queues: more only spread over more of the CPU's cache.
+// For each pair of queues; with more, buffers would only spread over more of the CPU's cache.
 constexpr std::size_t kWantedPerQueue = 2048;
 
 bool is_among(const std::vector<int>& sockets, int socket) {
@@ -29,7 +30,7 @@ std::string listed(const std::vector<PlannedPool>& pools) {
   return text;
 }
 
-// Sockets that could have a pool: those of ports and lcores.
+// Sockets that may have a pool: those of ports and lcores.
 std::vector<PlannedPool> pools_in_use(const SwitchConfig& config, const Machine& machine) {
   std::vector<int> sockets;
   for (std::size_t lcore = 0; lcore < lcore_count(config); ++lcore)
@@ -44,7 +45,7 @@ std::vector<PlannedPool> pools_in_use(const SwitchConfig& config, const Machine&
   return pools;
 }
 
-// The pool on the first of these sockets that has one; where none has, the first.
+// The pool on the first of these sockets that has one; the first pool if none has.
 std::size_t pool_at(const std::vector<PlannedPool>& pools, std::initializer_list<int> sockets) {
   for (const int socket : sockets)
     for (std::size_t i = 0; i < pools.size(); ++i)
@@ -57,7 +58,7 @@ std::size_t pool_of(const NumaPlan& plan, const QueuePlace& queue) {
                  {port_socket(plan.machine, queue.port), lcore_socket(plan.machine, queue.lcore)});
 }
 
-// Who uses which.
+// Assigns pools to lcores and queues.
 void assign(NumaPlan& plan, const SwitchConfig& config) {
   plan.of_lcore.clear();
   for (std::size_t lcore = 0; lcore < lcore_count(config); ++lcore)
@@ -74,7 +75,7 @@ void size_up(NumaPlan& plan, const SwitchConfig& config) {
   for (const auto& of_port : plan.of_queue)
     for (const std::size_t pool : of_port) ++queues[pool];
   for (std::size_t i = 0; i < plan.pools.size(); ++i) {
-    // Ports that come may be on any socket, all of them.
+    // A reload's ports may be on any socket, even all on one.
     plan.pools[i].least = needs[i] + spare * least_buffers_per_queue(config);
     plan.pools[i].wanted =
         plan.pools[i].least + queues[i] * (kWantedPerQueue - kLeastBuffersPerQueue);
@@ -88,16 +89,20 @@ std::size_t sum(const NumaPlan& plan, Member member) {
   return all;
 }
 
-// What memory.megabytes leaves for buffers, DPDK's own in each socket's memory.
+// The buffers that memory.megabytes allows, less DPDK's own memory on each socket, and less those
+// of ports with pools of their own.
 std::size_t budget(const NumaPlan& plan, const SwitchConfig& config, std::size_t buffer_bytes) {
   const std::uint64_t memory = std::uint64_t{config.memory.megabytes} << 20;
-  const std::uint64_t runtime = plan.pools.size() * kRuntimeBytes;
-  return memory > runtime ? (memory - runtime) / buffer_bytes : 0;
+  const std::uint64_t others =
+      plan.pools.size() * kRuntimeBytes + own_buffers(config) * kOwnBufferBytes;
+  return memory > others ? (memory - others) / buffer_bytes : 0;
 }
 
-std::uint64_t megabytes_for(const NumaPlan& plan, std::size_t buffer_bytes) {
-  const std::uint64_t bytes =
-      sum(plan, &PlannedPool::least) * buffer_bytes + plan.pools.size() * kRuntimeBytes;
+std::uint64_t megabytes_for(const NumaPlan& plan, const SwitchConfig& config,
+                            std::size_t buffer_bytes) {
+  const std::uint64_t bytes = sum(plan, &PlannedPool::least) * buffer_bytes +
+                              own_buffers(config) * kOwnBufferBytes +
+                              plan.pools.size() * kRuntimeBytes;
   return (bytes >> 20) + 1;
 }
 
@@ -109,7 +114,7 @@ void fill(NumaPlan& plan, std::size_t budget) {
   TRIBUTARY_INVARIANT(sum(plan, &PlannedPool::buffers) <= budget);
 }
 
-// The socket on which most queues would have theirs.
+// The socket on which most queues would have their pool.
 PlannedPool most_used(const NumaPlan& plan) {
   std::vector<std::size_t> queues(plan.pools.size());
   for (const auto& of_port : plan.of_queue)
@@ -119,13 +124,16 @@ PlannedPool most_used(const NumaPlan& plan) {
 }
 
 void refuse(const NumaPlan& plan, const SwitchConfig& config, std::size_t buffer_bytes) {
-  throw std::runtime_error(
-      "memory.megabytes: " + std::to_string(config.ports.size()) + " ports need " +
-      std::to_string(plan.pools[0].least) + " packet buffers, " + std::to_string(buffer_bytes) +
-      " bytes each; write at least " + std::to_string(megabytes_for(plan, buffer_bytes)));
+  const std::size_t pages = own_buffers(config);
+  const std::string own = pages == 0 ? "" : ", and " + std::to_string(pages) + " of a page for XDP";
+  throw std::runtime_error("memory.megabytes: " + std::to_string(config.ports.size()) +
+                           " ports need " + std::to_string(plan.pools[0].least) +
+                           " packet buffers, " + std::to_string(buffer_bytes) + " bytes each" +
+                           own + "; write at least " +
+                           std::to_string(megabytes_for(plan, config, buffer_bytes)));
 }
 
-// The first pool of which the configuration's ports want more than it has; nullopt: none.
+// The first pool from which the configuration's ports need more than it has; nullopt if none.
 std::optional<std::size_t> short_pool(const SwitchConfig& config, const NumaPlan& plan) {
   const std::vector<std::size_t> needs = pool_needs(config, plan);
   for (std::size_t i = 0; i < needs.size(); ++i)
@@ -133,8 +141,8 @@ std::optional<std::size_t> short_pool(const SwitchConfig& config, const NumaPlan
   return std::nullopt;
 }
 
-// Gives the queues of a port their pools, one for all where theirs have no buffers to spare.
-// `so_far`: the ports that have theirs, and this one.
+// Assigns pools to the queues of a port; one pool for all if theirs have no spare buffers.
+// `so_far`: the ports that already have pools, and this one.
 void assign_port(NumaPlan& plan, const SwitchConfig& so_far, std::uint16_t place) {
   auto& of_port = plan.of_queue[place];
   for (const QueuePlace& queue : queue_places(so_far))
@@ -163,11 +171,11 @@ int port_socket(const Machine& machine, std::size_t place) {
   return place < machine.ports.size() ? machine.ports[place] : kAnySocket;
 }
 
-// Of one pool, what memory_plan.h says: buffers_in_need().
+// The need of each pool, as buffers_in_need() of memory_plan.h computes it.
 std::vector<std::size_t> pool_needs(const SwitchConfig& config, const NumaPlan& plan) {
   const std::size_t lcores = lcore_count(config);
   std::vector<std::size_t> needs(plan.pools.size(), lcores * kSharedBuffers);
-  // Whose frames an lcore may put on its ways to others: its own, and those of its queues.
+  // The pools whose frames an lcore may hand to other lcores: its own, and those of its queues.
   std::vector<std::vector<bool>> gives(plan.pools.size(), std::vector<bool>(lcores));
   for (std::size_t lcore = 0; lcore < lcores; ++lcore) gives[plan.of_lcore[lcore]][lcore] = true;
   for (const QueuePlace& queue : queue_places(config)) {
@@ -200,7 +208,7 @@ NumaPlan numa_plan(const SwitchConfig& config, const Machine& machine, std::size
     const PlannedPool one = most_used(plan);
     plan.notes.push_back("switch.memory.megabytes: pools of buffers on sockets " +
                          listed(plan.pools) + " want " +
-                         std::to_string(megabytes_for(plan, buffer_bytes)) + " and got " +
+                         std::to_string(megabytes_for(plan, config, buffer_bytes)) + " and got " +
                          std::to_string(config.memory.megabytes) + "; there is one, on socket " +
                          socket_name(one.socket));
     plan.pools = {one};

@@ -1,16 +1,16 @@
-// Whose memory is where, on a machine with several sockets (NUMA nodes): the one place that says
-// which sockets get a pool of packet buffers, how large each is, and who takes buffers from which.
+// Assigns memory on a machine with several sockets (NUMA nodes): the one place that decides which
+// sockets get a pool of packet buffers, how large each is, and which queues and lcores use which.
 //
-//   receive queue   takes its buffers from its port's socket; where nobody knows that, its lcore's
-//   lcore           takes what it makes itself (results, copies, datagrams) from its own
-//   engines, tables are on the lcore's socket, too; they are no packet buffers
+//   receive queue   takes buffers from its port's socket; if that is unknown, from its lcore's
+//   lcore           takes buffers for its own frames (results, copies, datagrams) from its own
+//   engines, tables are on the lcore's socket, too; they use no packet buffers
 //
-// A buffer goes back to the pool that it came from, whoever frees it, so a pool has to have what
-// its queues need, and besides what others may hold of it: the caches of all lcores, rings between
-// lcores, transmit queues that are slow to finish.
+// A buffer goes back to the pool that it came from, whichever lcore frees it. So a pool must have
+// the buffers that its queues need, and those that may be held elsewhere: in the caches of all
+// lcores, in rings between lcores, in transmit queues that are slow to finish.
 //
-// There is one pool where one socket is in use, where memory is of no socket in particular (no
-// hugepages), and where there is too little for several; a plan says so in its notes.
+// There is one pool if one socket is in use, if memory belongs to no particular socket (no
+// hugepages), or if there is too little for several; a plan says so in its notes.
 #pragma once
 
 #include <cstddef>
@@ -22,23 +22,23 @@
 
 namespace tributary::config {
 
-// Of something that nobody knows the socket of, or that is on several.
+// Stands for an unknown socket, or for several.
 inline constexpr int kAnySocket = -1;
 
-// By sockets, what the machine has; what is not listed is anywhere.
+// The machine's lcores and ports by socket; a missing entry counts as kAnySocket.
 struct Machine {
   std::vector<int> lcores = {};   // packet loops
   std::vector<int> ports = {};    // by place
-  std::vector<int> lacking = {};  // sockets whose memory was not enough for a pool
+  std::vector<int> lacking = {};  // sockets without enough memory for a pool
 };
 int lcore_socket(const Machine& machine, std::size_t lcore);
 int port_socket(const Machine& machine, std::size_t place);
 
 struct PlannedPool {
   int socket = kAnySocket;
-  std::size_t least = 0;  // fewer starve somebody
+  std::size_t least = 0;  // with fewer, some user starves
   std::size_t wanted = 0;
-  std::size_t buffers = 0;  // that it is to have, or has
+  std::size_t buffers = 0;  // that it will have, or has
 };
 
 struct NumaPlan {
@@ -47,23 +47,23 @@ struct NumaPlan {
   // Indices of pools.
   std::vector<std::size_t> of_lcore = {};
   std::vector<std::vector<std::size_t>> of_queue = {};  // by place and queue
-  std::vector<std::string> notes = {};                  // what is not as one would wish
+  std::vector<std::string> notes = {};                  // deviations from the ideal plan
 };
 
-// Of a configuration that a switch starts with. Throws std::runtime_error when memory.megabytes
-// does not even hold what one pool needs.
+// The plan of a configuration at a switch's start. Throws std::runtime_error when memory.megabytes
+// does not even hold the need of one pool.
 NumaPlan numa_plan(const SwitchConfig& config, const Machine& machine, std::size_t buffer_bytes);
 
-// Of one that a reload brings: pools are as they are, and so are the queues of ports but those at
-// `opened`. A port whose pool has no buffers to spare gets them from another, and a note says so.
+// The plan after a reload: pools stay as they are, and so do the queues of ports except those at
+// `opened`. A port whose pool has no spare buffers gets them from another, and a note says so.
 // Throws std::invalid_argument, naming the socket, when some pool would be too small.
 NumaPlan numa_change(const NumaPlan& running, const SwitchConfig& next, const Machine& machine,
                      const std::vector<std::uint16_t>& opened);
 
-// What the users of each pool need, of the ports that are there: `least`, but for spare queues.
+// The need of each pool's users at the present ports: `least`, without spare queues.
 std::vector<std::size_t> pool_needs(const SwitchConfig& config, const NumaPlan& plan);
 
-// Between these two, each frame crosses over from one socket to another.
+// True if each frame between these two crosses from one socket to another.
 constexpr bool is_far(int port, int lcore) {
   return port != kAnySocket && lcore != kAnySocket && port != lcore;
 }
@@ -78,7 +78,7 @@ struct FarQueue {
   bool operator==(const FarQueue&) const = default;
 };
 std::vector<FarQueue> far_queues(const SwitchConfig& config, const Machine& machine);
-// A line for people; what to do about it is in it.
+// A line for the operator, which also says what to do about it.
 std::string describe(const FarQueue& far, const SwitchConfig& config);
 
 // "0", or "any".

@@ -17,7 +17,7 @@ std::uint16_t place_of_name(const SwitchConfig& config, const std::string& name)
   return kNowhere;
 }
 
-// The place of a port that nobody in `next` calls by its name, and that has this device.
+// The place of a port that has this device and whose name no port in `next` has.
 std::uint16_t place_of_device(const SwitchConfig& running, const SwitchConfig& next,
                               const std::string& devargs) {
   for (std::size_t i = 0; i < running.ports.size(); ++i) {
@@ -28,7 +28,7 @@ std::uint16_t place_of_device(const SwitchConfig& running, const SwitchConfig& n
   return kNowhere;
 }
 
-// Lowest first; those at the end are new.
+// Vacant places, the lowest first; those at the end are new.
 class Vacancies {
  public:
   explicit Vacancies(const SwitchConfig& running) : running_(running) {}

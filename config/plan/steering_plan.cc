@@ -18,7 +18,7 @@ bool all_pinned(const JobConfig& job) {
   return children || (job.workers > 0 && job.members.size() >= job.workers);
 }
 
-// Those that work for each UDP port, of jobs whose packets come in through this port.
+// The lcores that use each UDP port, for jobs whose packets come in through this port.
 std::map<std::uint16_t, Lcores> users(const SwitchConfig& config, const PortConfig& port) {
   std::map<std::uint16_t, Lcores> users;
   for (const JobConfig& job : config.jobs) {
@@ -51,7 +51,7 @@ SteeringPlan steering_plan(const SwitchConfig& config, std::size_t port) {
   for (const QueuePlace& place : queue_places(config))
     if (place.port == port) queues[place.lcore].push_back(place.queue);
   if (config.ports[port].queues <= 1) return plan;
-  std::map<std::uint16_t, std::size_t> given;  // of an lcore's queues, in turn
+  std::map<std::uint16_t, std::size_t> given;  // of an lcore's queues, used in turn
   for (const auto& [udp_port, lcores] : users(config, config.ports[port])) {
     if (lcores.size() != 1 || !queues.contains(*lcores.begin())) continue;
     const std::uint16_t lcore = *lcores.begin();

@@ -1,10 +1,10 @@
-// To which queue of a port a device had best give packets of jobs: that of the lcore which owns the
-// job. A wish: whoever gets a packet looks for its owner himself (protocol rule 16).
+// The queue to which a port's device should give packets of a job: that of the lcore that owns the
+// job. A preference: an lcore that gets a packet finds the owner itself (protocol rule 16).
 //
 //   UDP port ─▶ the jobs that use it ─▶ their lcores ─▶ one: its queue of this port
 //                                                   └─▶ several, or it has no queue: no wish
 //
-// The job is in no header that a device looks at; its UDP ports are.
+// Devices do not see the job in any header; they do see its UDP ports.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct SteeringWish {
   bool operator==(const SteeringWish&) const = default;
 };
 
-// What one port is asked for.
+// The requests to the device of one port.
 struct SteeringPlan {
   std::uint32_t ipv4 = 0;  // of the switch
   std::vector<SteeringWish> wishes;
@@ -30,10 +30,10 @@ struct SteeringPlan {
   bool operator==(const SteeringPlan&) const = default;
 };
 
-// Whether packets of the job may come in through the port.
+// True if packets of the job may come in through the port.
 bool uses_port(const SwitchConfig& config, const JobConfig& job, const PortConfig& port);
 
-// Of a port, by its place; no wishes where it has one pair of queues. By UDP port.
+// The plan of the port at this place, by UDP port; no wishes if it has one pair of queues.
 SteeringPlan steering_plan(const SwitchConfig& config, std::size_t port);
 
 }  // namespace tributary::config

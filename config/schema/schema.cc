@@ -1,4 +1,4 @@
-// One line a key: name, member, what it allows, what it means.
+// One line for each key: name, member, allowed values, meaning.
 #include "config/schema/schema.h"
 
 #include <array>
@@ -6,8 +6,10 @@
 #include "config/schema/schema_acl.h"
 #include "config/schema/schema_forwarding.h"
 #include "config/schema/schema_hosts.h"
+#include "config/schema/schema_names.h"
 #include "config/schema/schema_stragglers.h"
 #include "config/schema/schema_sums.h"
+#include "config/schema/schema_telemetry.h"
 
 namespace tributary::config {
 namespace {
@@ -17,7 +19,7 @@ using enum Presence;
 const Fields<PortConfig>& port_fields() {
   static const Fields<PortConfig> fields = {
       scalar("name", &PortConfig::name, identifier(),
-             "What `show` and the metrics call the port; unique.", required),
+             "Name of the port in `show` and the metrics; unique.", required),
       scalar(
           "devargs", &PortConfig::devargs, devargs(),
           "Any DPDK device, in DPDK's own syntax. Each device once, and what it takes for itself.",
@@ -27,6 +29,10 @@ const Fields<PortConfig>& port_fields() {
       mapping<PortConfig, PortVlan>(
           "vlan", [](auto& p) -> auto& { return p.vlan; }, port_vlan_fields(),
           "VLANs that the port carries, and in which form."),
+      scalars("paths", &PortConfig::paths, path_destination(), 0, kMaxPortPaths,
+              "Destinations whose frames leave through the port, whatever the switch has learned: "
+              "pinned paths of other traffic than jobs'. Of several prefixes the longest counts, "
+              "and a MAC address before all of them."),
       mapping<PortConfig, PortStorm>(
           "storm", [](auto& p) -> auto& { return p.storm; }, port_storm_fields(),
           "Storm control: frames that the port may have flooded, a second. A tenth of a second's "
@@ -34,8 +40,11 @@ const Fields<PortConfig>& port_fields() {
           "Where "
           "several lcores poll the port, each has that limit."),
       scalar("max_addresses", &PortConfig::max_addresses, integer<std::uint32_t>(0, 1 << 20),
-             "Addresses that the switch may learn behind the port; frames of others are still "
-             "forwarded. 0: no limit."),
+             "Addresses that the switch may learn behind the port; frames from further ones are "
+             "still forwarded. 0: no limit."),
+      scalar("rdma", &PortConfig::rdma, boolean(),
+             "Whether ranks behind the port may reach the switch by RoCEv2, in jobs with `rdma: "
+             "true` (docs/rdma.md). RoCEv2 to other hosts is switched in any case."),
       scalar("queues", &PortConfig::queues, integer<std::uint16_t>(1, kMaxQueues),
              "Pairs of a receive and a transmit queue that the device is set up with. It must have "
              "as many, and spreads what it receives over them as it can."),
@@ -68,9 +77,12 @@ Fields<JobConfig> membership_fields() {
              "which choose the multicast group of the results.",
              required),
       scalar("name", &JobConfig::name, identifier(),
-             "What `show` and the metrics call the job; unique. Left out: `job-` and the id."),
+             "Name of the job in `show` and the metrics; unique. Left out: `job-` and the id."),
       scalar("workers", &JobConfig::workers, integer<std::uint32_t>(1, kMaxWorkers),
              "How many ranks, 0 to workers - 1, each sum is made of (the fan-in).", required),
+      scalar("min_workers", &JobConfig::min_workers, integer<std::uint32_t>(0, kMaxWorkers),
+             "Not 0: the ranks choose how many they are, from this number up to `workers`, when "
+             "they join and by `resize` while the job runs."),
       scalar("window", &JobConfig::window, power_of_two<std::uint32_t>(1, kMaxWindow),
              "Chunks that a worker may have in flight in each shard. The windows of all static "
              "jobs together must fit `switch.slots`, and every dynamic job's what they leave."),
@@ -91,7 +103,10 @@ Fields<JobConfig> membership_fields() {
              "Silence of a worker after which it counts as dead. Workers that have nothing to send "
              "say so every third of it."),
       scalar("integrity", &JobConfig::integrity, integrity(),
-             "What covers every packet: the UDP checksum, or a CRC32C extension."),
+             "Integrity check of every packet: the UDP checksum, or a CRC32C extension."),
+      scalar("rdma", &JobConfig::rdma, boolean(),
+             "Whether ranks may take part by RoCEv2, through ports with `rdma: true`, beside those "
+             "that use UDP (docs/rdma.md). A chunk's packet must fit the path MTU of RDMA."),
       list("members", &JobConfig::members, member_fields(), 0, kMaxWorkers,
            "Ties ranks to ports. Ranks not listed may join through any port."),
       scalar("lcore", &JobConfig::lcore,
@@ -108,7 +123,13 @@ Fields<JobConfig> membership_fields() {
           "`lcore`, and those that follow it."),
       mapping<JobConfig, StragglerPolicy>(
           "stragglers", [](auto& j) -> auto& { return j.stragglers; }, straggler_fields(),
-          "What becomes of children that are late again and again."),
+          "How the switch treats children that are late again and again."),
+      mapping<JobConfig, JobTelemetry>(
+          "telemetry", [](auto& j) -> auto& { return j.telemetry; }, job_telemetry_fields(),
+          "In-band telemetry of the job's packets, at switches that have `switch.telemetry`."),
+      mapping<JobConfig, JobNames>(
+          "names", [](auto& j) -> auto& { return j.names; }, job_names_fields(),
+          "Data by name (docs/names.md)."),
   };
 }
 
@@ -128,19 +149,20 @@ const Fields<MemoryConfig>& memory_fields() {
              "Take memory from hugepages, which must be reserved. Off: ordinary pages."),
       scalar("megabytes", &MemoryConfig::megabytes, integer<std::uint32_t>(32, 1 << 20),
              "Memory that DPDK reserves at start for packet buffers, in MiB; on several sockets, "
-             "of all together."),
+             "the sum over all."),
       scalar("aggregation_megabytes", &MemoryConfig::aggregation_megabytes,
              integer<std::uint32_t>(1, 1 << 20),
              "Most that sums, results and their tables may take, in MiB; reserved at start, on top "
              "of `megabytes`. `--check` prints how much the jobs need."),
       scalar("reserve_megabytes", &MemoryConfig::reserve_megabytes,
              integer<std::uint32_t>(0, 1 << 20),
-             "Of these, what is reserved at start for jobs that a reload adds or lets grow, in "
-             "MiB. 0: a reload has only what the jobs that it removes give back."),
+             "Part of `aggregation_megabytes` that is reserved at start for jobs that a reload "
+             "adds or lets grow, in "
+             "MiB. 0: a reload has only the memory of the jobs that it removes."),
       scalar("spare_queues", &MemoryConfig::spare_queues,
              integer<std::uint32_t>(0, kMaxPorts * kMaxQueues),
              "Pairs of queues of ports that a reload may add, for which packet buffers are "
-             "reserved at start, beside those of the file's ports. 0: what is added shares the "
+             "reserved at start, beside those of the file's ports. 0: added ports share the "
              "buffers of the others, as long as each pair has the least that it needs."),
   };
   return fields;
@@ -153,14 +175,14 @@ const Fields<FragmentsConfig>& fragments_fields() {
              "packet buffer each, reserved at start. A worker has up to `window` x `shards` of "
              "them on the way. 0: fragments to the switch are dropped, and it sends none."),
       scalar("timeout", &FragmentsConfig::timeout, duration(Duration::ms(1), Duration::seconds(30)),
-             "From a datagram's first fragment until it is given up for want of the others."),
+             "Time from a datagram's first fragment until it is given up for want of the rest."),
   };
   return fields;
 }
 
 const Fields<SwitchConfig>& switch_fields() {
   static const Fields<SwitchConfig> fields = {
-      scalar("name", &SwitchConfig::name, identifier(), "What the switch calls itself."),
+      scalar("name", &SwitchConfig::name, identifier(), "Name of the switch."),
       scalar("address", &SwitchConfig::ipv4, host_ipv4(),
              "The IPv4 address that workers send to. The switch answers ARP for it on every port.",
              required),
@@ -168,7 +190,7 @@ const Fields<SwitchConfig>& switch_fields() {
              "The switch's own MAC address. Left out: 02:74 and the four bytes of `address`."),
       list("routes", &SwitchConfig::routes, route_fields(), 0, kMaxRoutes,
            "Peers behind routers: switches above and below, ranks, completion hosts. Without "
-           "routes, everybody is on the link."),
+           "routes, all peers are on the link."),
       scalar("udp_base_port", &SwitchConfig::udp_base_port, integer<std::uint16_t>(1024, 65535),
              "Shard s of plane p of a job uses UDP port udp_base_port + p x shards + s; 4791 "
              "(RoCEv2) may not be among them."),
@@ -182,11 +204,22 @@ const Fields<SwitchConfig>& switch_fields() {
       scalar("preempt_busy", &SwitchConfig::preempt_busy, boolean(),
              "A job of higher priority may take slots of dynamic jobs that do get contributions, "
              "too."),
+      choice("collisions", &SwitchConfig::collisions,
+             {{"report", CollisionAction::report}, {"act", CollisionAction::act}},
+             "The answer to dynamic jobs that keep finding each other's slots taken. report: an "
+             "event names the remedy. act: the switch carries it out, one job at a time, as "
+             "`tributary set` would: a partition for a job where the pool holds all windows, else "
+             "a smaller window. Drained jobs lose no op."),
       scalar("lcore", &SwitchConfig::lcore, integer<int>(-1, 1023),
              "CPU that the only packet loop is pinned to; -1: not pinned."),
       scalars("lcores", &SwitchConfig::lcores, integer<int>(-1, 1023), 0, kMaxLcores,
               "Several packet loops instead of one: the CPU of each, once; -1: not pinned. Lcore 0 "
               "is the first of the list. Not together with `lcore`."),
+      scalar(
+          "drain_time", &SwitchConfig::drain_time,
+          duration(Duration::ms(100), Duration::seconds(60), Duration::ms(1)),
+          "How long `tributary drain`, and a change of jobs, wait for ranks to finish the ops that "
+          "have begun. Then the command fails, or the epoch ends without them."),
       scalar("idle_sleep_max", &SwitchConfig::idle_sleep_max,
              duration(Duration::us(0), Duration::ms(100)),
              "Longest sleep of an idle packet loop. 0s: never sleep, burn the CPU."),
@@ -199,9 +232,15 @@ const Fields<SwitchConfig>& switch_fields() {
           "the MTU of a port."),
       mapping<SwitchConfig, CompletionConfig>(
           "completion", [](auto& c) -> auto& { return c.completion; }, completion_fields(),
-          "The completion engine, which finishes what the switch cannot, of the jobs whose root "
-          "this "
-          "switch is."),
+          "The completion engine, which finishes chunks that the switch cannot, for the jobs whose "
+          "root this switch is."),
+      mapping<SwitchConfig, TelemetryConfig>(
+          "telemetry", [](auto& c) -> auto& { return c.telemetry; }, telemetry_fields(),
+          "In-band telemetry (docs/telemetry.md): the switch adds its hop to sampled packets, "
+          "takes metadata out of what leaves the domain, and reports it."),
+      mapping<SwitchConfig, NamesConfig>(
+          "names", [](auto& c) -> auto& { return c.names; }, names_fields(),
+          "Data by name (docs/names.md): memory for what members put, and for what passes by."),
   };
   return fields;
 }
@@ -229,7 +268,7 @@ const Fields<ForwardingConfig>& forwarding_fields() {
            "Addresses that are never learned, moved or forgotten."),
       mapping<ForwardingConfig, SnoopingConfig>(
           "snooping", [](auto& f) -> auto& { return f.snooping; }, snooping_fields(),
-          "IGMP and MLD snooping: who asks for which multicast."),
+          "IGMP and MLD snooping: which ports ask for which multicast groups."),
       mapping<ForwardingConfig, LldpConfig>(
           "lldp", [](auto& f) -> auto& { return f.lldp; }, lldp_fields(),
           "LLDP: which switch or host is behind which port."),
@@ -265,7 +304,7 @@ const Fields<CacheConfig>& cache_fields() {
   static const Fields<CacheConfig> fields = {
       scalar("megabytes", &CacheConfig::megabytes, integer<std::uint32_t>(0, 1 << 20),
              "Memory for results that all workers have acknowledged, in MiB, oldest out first. "
-             "Results that somebody may still lack are kept in any case."),
+             "Results that a worker may still lack are kept in any case."),
   };
   return fields;
 }

@@ -9,6 +9,7 @@ namespace tributary::config {
 
 inline constexpr std::size_t kMaxJobs = 256;
 inline constexpr std::size_t kMaxStaticMacs = 1024;
+inline constexpr std::uint8_t kMostTelemetryHops = 16;
 inline constexpr std::size_t kMaxCompletionHosts = 16;
 inline constexpr std::uint32_t kMaxHops = 257;  // through every switch of a tree
 inline constexpr std::uint32_t kMaxLinkCost = 1'000'000;

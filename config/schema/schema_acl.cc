@@ -39,7 +39,7 @@ std::optional<T> value_in(const Words& words, std::string_view name) {
   return std::nullopt;
 }
 
-// Addresses of both kinds, and the number of bits.
+// Parses an address of either kind, and the number of bits.
 std::optional<IpPrefix> parse_prefix(const std::string& text) {
   IpPrefix prefix;
   const std::size_t slash = text.find('/');
@@ -71,6 +71,8 @@ std::string prefix_text(const IpPrefix& prefix) {
   return std::string(text.data()) + '/' + std::to_string(prefix.bits);
 }
 
+}  // namespace
+
 Codec<IpPrefix> ip_prefix() {
   return {"IP prefix", "an IPv4 or IPv6 address, or a prefix such as 10.0.0.0/8 or 2001:db8::/32",
           [](const Node& node, IpPrefix& out) -> std::optional<std::string> {
@@ -82,6 +84,8 @@ Codec<IpPrefix> ip_prefix() {
           },
           [](const IpPrefix& prefix) { return std::optional('"' + prefix_text(prefix) + '"'); }};
 }
+
+namespace {
 
 std::string ether_type_text(std::uint16_t type) {
   if (const char* name = name_in(kEtherTypes, type)) return name;
@@ -131,22 +135,22 @@ Codec<std::uint8_t> protocol() {
 const Fields<AclRule>& rule_fields() {
   static const Fields<AclRule> fields = {
       scalar("name", &AclRule::name, identifier(),
-             "What `show acl` and the metrics call the rule; unique. Left out: `rule-` and its "
+             "Name of the rule in `show acl` and the metrics; unique. Left out: `rule-` and its "
              "place in the list, from 0."),
       choice<AclRule, AclAction>("action", &AclRule::action,
                                  {{"allow", AclAction::allow}, {"deny", AclAction::deny}},
-                                 "What becomes of frames that match."),
+                                 "Verdict on frames that match."),
       scalar("port", &AclRule::port, identifier(),
              "Name of the port through which they come in. Left out: any."),
       scalar("vlan", &AclRule::vlan, or_absent(number_range("VLANs", 0, kMaxVlan)),
              "The VLANs that they are in; 0: untagged between transparent ports."),
       scalar("ether_type", &AclRule::ether_type, or_absent(ether_type()),
-             "What they carry, behind all VLAN tags."),
+             "Their EtherType, behind all VLAN tags."),
       scalar("source", &AclRule::source, or_absent(ip_prefix()), "Their source address."),
       scalar("destination", &AclRule::destination, or_absent(ip_prefix()),
              "Their destination address."),
       scalar("protocol", &AclRule::protocol, or_absent(protocol()),
-             "What IPv4 or IPv6 carries, behind IPv6's extension headers."),
+             "Protocol in IPv4 or IPv6, behind IPv6's extension headers."),
       scalar("source_ports", &AclRule::source_ports,
              or_absent(number_range("port numbers", 1, 65535)),
              "Their source port; of TCP or UDP only. Of a datagram in fragments, only the first "
@@ -154,6 +158,9 @@ const Fields<AclRule>& rule_fields() {
       scalar("destination_ports", &AclRule::destination_ports,
              or_absent(number_range("port numbers", 1, 65535)),
              "Their destination port, likewise."),
+      scalar("watch", &AclRule::watch, integer<std::uint32_t>(0, kMostWatchEvery),
+             "In-band telemetry reports one frame in so many of those that go on to other ports, "
+             "and leaves it as it is; all switches choose the same. 0: none."),
   };
   return fields;
 }
@@ -164,7 +171,7 @@ const Fields<AclConfig>& acl_fields() {
   static const Fields<AclConfig> fields = {
       choice<AclConfig, AclAction>("default", &AclConfig::otherwise,
                                    {{"allow", AclAction::allow}, {"deny", AclAction::deny}},
-                                   "What becomes of frames that no rule matches."),
+                                   "Verdict on frames that no rule matches."),
       list("rules", &AclConfig::rules, rule_fields(), 0, kMaxAclRules,
            "In this order; the first that matches a frame decides. What a rule leaves out matches "
            "all."),
@@ -175,7 +182,7 @@ const Fields<AclConfig>& acl_fields() {
 std::string match_text(const AclRule& rule) {
   std::string text;
   for (const auto& field : rule_fields()) {
-    if (field.name == "name" || field.name == "action") continue;
+    if (field.name == "name" || field.name == "action" || field.name == "watch") continue;
     std::string line = field.write(rule, 0);
     if (line.empty()) continue;
     line.pop_back();

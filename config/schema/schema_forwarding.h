@@ -1,4 +1,4 @@
-// Keys of what a switch does with traffic that is not aggregation.
+// Keys for traffic that is not aggregation.
 #pragma once
 
 #include "config/model/switch_config.h"
@@ -6,6 +6,10 @@
 
 namespace tributary::config {
 
+// A MAC address, an IP address, or a prefix without bits beyond it.
+Codec<PathDestination> path_destination();
+// "10.77.0.2/32": as in path_destination(), without quotes.
+std::string text_of(const PathDestination& to);
 const Fields<PortVlan>& port_vlan_fields();
 const Fields<PortStorm>& port_storm_fields();
 const Fields<SnoopingConfig>& snooping_fields();

@@ -10,16 +10,16 @@ using enum Presence;
 const Fields<CompletionHost>& completion_host_fields() {
   using H = CompletionHost;
   static const Fields<H> fields = {
-      scalar("name", &H::name, identifier(), "What jobs call it; unique, and not `root`.",
+      scalar("name", &H::name, identifier(), "Name of the host in jobs; unique, and not `root`.",
              required),
       scalar("address", &H::ipv4, host_ipv4(),
-             "Its IPv4 address; unique. Nobody else is taken for it.", required),
+             "Its IPv4 address; unique. Packets from other addresses are refused.", required),
       scalar("port", &H::port, identifier(),
              "Name of the only port that it may be behind. Left out: any."),
       scalar("hops", &H::hops, integer<std::uint32_t>(1, kMaxHops),
              "Links between it and the switch, for `host_choice`."),
       scalar("cost", &H::cost, integer<std::uint32_t>(1, kMaxPathCost),
-             "Of these links together, for `host_choice`."),
+             "Sum of the costs of these links, for `host_choice`."),
   };
   return fields;
 }
@@ -61,9 +61,9 @@ Fields<JobConfig> job_host_fields() {
   return {
       scalars("completion_hosts", &JobConfig::completion_hosts, identifier(), 0,
               kMaxCompletionHosts + 1,
-              "Who finishes what the switches cannot: names of `switch.completion.hosts`, and "
-              "`root` at most as the last. Who falls silent is followed by the next, then by the "
-              "root. Left out: the root."),
+              "Hosts that finish chunks that the switches cannot: names of "
+              "`switch.completion.hosts`, and `root` at most as the last. A host that falls silent "
+              "is followed by the next, then by the root. Left out: the root."),
       scalar("host_choice", &JobConfig::host_choice, host_choice(),
              "Which of them begins. fixed: the first; shard s begins with host s modulo their "
              "number. Otherwise one for all shards: random by node id, or the best by load, hops "

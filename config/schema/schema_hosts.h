@@ -1,4 +1,4 @@
-// Keys about completion hosts: of a switch, and of a job (T10, T11).
+// Keys about completion hosts, for a switch and for a job (T10, T11).
 #pragma once
 
 #include "config/model/switch_config.h"
@@ -6,11 +6,11 @@
 
 namespace tributary::config {
 
-// Below `switch.completion`.
+// The keys below `switch.completion`.
 const Fields<CompletionConfig>& completion_fields();
-// The words of `host_choice`.
+// The values of `host_choice`.
 Codec<HostChoice> host_choice();
-// Of a job.
+// The keys below a job.
 Fields<JobConfig> job_host_fields();
 
 }  // namespace tributary::config

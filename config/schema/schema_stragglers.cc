@@ -18,7 +18,7 @@ const Fields<StragglerPolicy>& waiting_fields() {
              or_absent(duration(kMinDeadline, kMostTime, Duration::ms(1))),
              "A chunk of a reduction that has waited so long at the completion host is finished "
              "without the ranks that are still missing. All ranks get the same result and the list "
-             "of who is not in it. At least `deadline`, at most `lease`. Left out: never, every "
+             "of missing ranks. At least `deadline`, at most `lease`. Left out: never, every "
              "result has every rank."),
   };
   return fields;
@@ -45,10 +45,10 @@ const Fields<StragglerPolicy>& straggler_fields() {
                "With `largest`: so many children of a switch are excluded at once; one always "
                "stays."),
         scalar("threshold", &P::threshold, duration(Duration::us(1), kMostTime),
-               "With `threshold`: who is later than this is excluded."),
+               "With `threshold`: a child that is later than this is excluded."),
         scalar("recovered_below", &P::recovered_below, duration(Duration::us(1), kMostTime),
                "An excluded child takes part again when it was behind by less than this in "
-               "`recovered_ops` ops in a row. Nobody is excluded who is less late; at most "
+               "`recovered_ops` ops in a row. A child that is less late is not excluded; at most "
                "`threshold`."),
         scalar("recovered_ops", &P::recovered_ops, integer<std::uint32_t>(1, kMostOps),
                "See `recovered_below`."),

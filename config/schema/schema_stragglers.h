@@ -1,4 +1,4 @@
-// The keys of a job about children that are late again and again: part of job_schema().
+// A job's keys about children that are late again and again: part of job_schema().
 #pragma once
 
 #include "config/model/switch_config.h"
@@ -7,7 +7,7 @@
 namespace tributary::config {
 
 const Fields<StragglerPolicy>& straggler_fields();
-// Of those, what concerns the completion host, and so a parameter server's file, too.
+// Those about the completion host, which a parameter server's file has, too.
 const Fields<StragglerPolicy>& waiting_fields();
 
 }  // namespace tributary::config

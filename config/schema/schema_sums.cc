@@ -54,7 +54,8 @@ Fields<JobConfig> way_of_summing() {
              "Integer sums and products. saturating: overflow is reported, never delivered. "
              "modular: they wrap, as masked data needs."),
       scalars("reductions", &JobConfig::reductions, reduction(), 0, kMaxReductions,
-              "What the job may ask for. Left out: all that makes sense."),
+              "Pairs of data type and operation that the job may ask for. Left out: all that make "
+              "sense."),
   };
 }
 
@@ -84,14 +85,13 @@ Fields<JobConfig> slot_use() {
              "Sums go to the completion engine, which checks them, before any worker gets them."),
       choice("on_deadline", &JobConfig::on_deadline,
              {{"abort", OnDeadline::abort}, {"escalate", OnDeadline::escalate}},
-             "A chunk whose deadline passes. escalate: what has arrived goes to the completion "
-             "engine, which waits for the rest. abort: the job's epoch ends."),
-      choice(
-          "completion_trigger", &JobConfig::completion_trigger,
-          {{"collect", Trigger::collect}, {"streaming", Trigger::streaming}},
-          "What the completion engine does with what comes late. collect: holds it until nothing "
-          "is missing, then combines once. streaming: adds it to the sum as it arrives, which "
-          "frees its memory at once; not with order: reproducible."),
+             "How a chunk ends whose deadline passes. escalate: the data that has arrived goes to "
+             "the completion engine, which waits for the rest. abort: the job's epoch ends."),
+      choice("completion_trigger", &JobConfig::completion_trigger,
+             {{"collect", Trigger::collect}, {"streaming", Trigger::streaming}},
+             "How the completion engine combines late data. collect: holds it until nothing is "
+             "missing, then combines once. streaming: adds it to the sum as it arrives, which "
+             "frees its memory at once; not with order: reproducible."),
   };
 }
 

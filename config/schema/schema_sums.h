@@ -1,4 +1,4 @@
-// The keys of a job that say how its sums are made and where: part of job_schema().
+// A job's keys about how and where its sums are made: part of job_schema().
 #pragma once
 
 #include "config/model/switch_config.h"

@@ -1,4 +1,4 @@
-// The rules that tie one key of a parameter server to another. Each function is one rule.
+// Checks that tie one key of a parameter server to another. Each function is one rule.
 #include "config/server/check_server.h"
 
 #include <algorithm>
@@ -64,7 +64,7 @@ void check_memory(const ServerConfig& config, ReadContext& context) {
 
 void check_port(const ServerConfig& config, ReadContext& context) {
   if (config.dpdk.devargs.empty() || !context.usable("server.dpdk.mtu")) return;
-  if (config.dpdk.fragments.datagrams != 0) return;  // any packet is short enough to be cut
+  if (config.dpdk.fragments.datagrams != 0) return;  // packets are cut to any length
   for (std::size_t i = 0; i < config.jobs.size(); ++i)
     if (!context.usable(job_path(i, "chunk_bytes"))) return;
   const std::size_t packet = largest_packet_bytes(config);

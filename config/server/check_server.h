@@ -1,4 +1,4 @@
-// Checks what no single value of a parameter server's configuration can show.
+// Checks of a parameter server's configuration that no single value can show.
 #pragma once
 
 #include "config/server/server_config.h"
@@ -8,7 +8,7 @@ namespace tributary::config {
 
 void check(const ServerConfig& config, ReadContext& context);
 
-// Of its jobs: the largest IP packet; 0 where there are none.
+// The largest IP packet of its jobs; 0 if there are none.
 std::size_t largest_packet_bytes(const ServerConfig& config);
 
 }  // namespace tributary::config

@@ -14,12 +14,12 @@ namespace {
 
 using enum Presence;
 
-// Left out of a file, and of what dump() writes, where the job waits for all.
+// Left out of a file, and of dump(), if the job waits for all ranks.
 Field<ServedJobConfig> stragglers_field() {
   using J = ServedJobConfig;
   Field<J> field = mapping<J, StragglerPolicy>(
       "stragglers", [](auto& j) -> auto& { return j.job.stragglers; }, waiting_fields(),
-      "What becomes of ranks that are late, as far as the server decides it.");
+      "How the server treats ranks that are late.");
   field.write = [write = field.write](const J& job, int indent) {
     return degrades(job.job) ? write(job, indent) : std::string();
   };
@@ -30,7 +30,7 @@ const Fields<ServedJobConfig>& job_fields() {
   using J = ServedJobConfig;
   static const Fields<J> fields = [] {
     Fields<J> all;
-    // What concerns slots, ports and members is the switches' affair.
+    // Keys about slots, ports and members matter to the switches only.
     const std::vector<std::string> kept = {"id",          "name",
                                            "workers",     "window",
                                            "chunk_bytes", "shards",
@@ -42,9 +42,9 @@ const Fields<ServedJobConfig>& job_fields() {
     lift_if<J>(
         job_schema(), [](auto& j) -> auto& { return j.job; },
         [&](const std::string& name) { return is_among(kept, name); }, Described::elsewhere, all);
-    all.push_back(scalar("root", &J::root_ipv4, host_ipv4(),
-                         "Address of the job's root switch. Nobody else is listened to.",
-                         required));
+    all.push_back(scalar(
+        "root", &J::root_ipv4, host_ipv4(),
+        "Address of the job's root switch. Packets from other addresses are refused.", required));
     all.push_back(scalar("root_udp_port", &J::root_udp_port, integer<std::uint16_t>(1024, 65535),
                          "The root's `udp_base_port`."));
     all.push_back(optimizer_field<J>());
@@ -66,7 +66,7 @@ const Fields<FragmentsConfig>& fragments_fields() {
   return fields;
 }
 
-// Left out of what dump() writes where the kernel's UDP serves.
+// Left out of dump() if the server uses the kernel's UDP.
 Field<ServerConfig> port_field() {
   using P = ServerPortConfig;
   static const Fields<P> keys = {
@@ -100,7 +100,7 @@ Field<ServerConfig> port_field() {
 const Fields<ServerConfig>& server_node_schema() {
   using S = ServerConfig;
   static const Fields<S> fields = {
-      scalar("name", &S::name, identifier(), "What the server calls itself."),
+      scalar("name", &S::name, identifier(), "Name of the server."),
       scalar("address", &S::ipv4, host_ipv4(),
              "Own IPv4 address, under which the switches know it; an interface has it, unless the "
              "server has a DPDK port.",

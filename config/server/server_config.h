@@ -1,7 +1,7 @@
-// What a parameter server (`tributary-psd`) is told: typed, checked, immutable after load.
+// The configuration of a parameter server (`tributary-psd`): typed, checked, immutable after load.
 //
-// A job's keys are those of the switch's file, as far as they concern who finishes chunks; both are
-// compared when the root hands a job over.
+// A job's keys are those of the switch's file that matter to completion hosts; both are compared
+// when the root hands a job over.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,9 @@ struct ServedJobConfig {
   OptimizerConfig optimizer;  // of kind none: the job has no model
 };
 
-// A DPDK port of the server's own, in the place of the kernel's UDP.
+// A DPDK port of the server's own, instead of the kernel's UDP.
 struct ServerPortConfig {
-  std::string devargs;  // empty: there is none
+  std::string devargs;  // empty: it has none
   std::uint32_t mtu = 1500;
   bool hugepages = false;
   Duration idle_sleep_max = Duration::us(200);
@@ -44,14 +44,14 @@ struct ServerConfig {
   std::string control_socket;
 };
 
-// Both throw ConfigErrors. `file_name` is only what errors call the text.
+// Both throw ConfigErrors. `file_name` is the name of the text in error messages.
 ServerConfig load_server_config(const std::string& path);
 ServerConfig parse_server_config(std::string_view text, const std::string& file_name);
 // Canonical YAML; parses back to the same.
 std::string dump(const ServerConfig& config);
 
-// A job's share of `megabytes`: between what it can be served with at all, and that with which
-// nothing is ever refused (config/plan/memory_plan.h); models have theirs first.
+// A job's share of `megabytes`: between the least that it needs and the most with which nothing is
+// ever refused (config/plan/memory_plan.h); models get their memory first.
 std::uint64_t server_share(const ServerConfig& config, const JobConfig& job);
 
 // Keys of the file, and those below `server`: a topology has the latter for each of its servers.

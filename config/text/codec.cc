@@ -58,7 +58,7 @@ bool unicast_host(std::uint32_t ip) {
   return first != 0 && first != 127 && first < 224;
 }
 
-// Codec of text that only has to pass one test.
+// A codec for text that has to pass only one test.
 template <typename Test>
 Codec<std::string> tested_text(const char* type, const std::string& allowed, const char* problem,
                                Test test) {
@@ -112,7 +112,7 @@ std::optional<Duration> parse_duration(std::string_view text) {
 }
 
 std::string format_duration(Duration d) {
-  // Minutes and hours read back well but hide the figure that logs and metrics show: seconds.
+  // Minutes and hours read back well but hide the number that logs and metrics show: seconds.
   for (const auto& [suffix, ns] : {kUnits[3], kUnits[2], kUnits[1]})
     if (d.to_ns() != 0 && d.to_ns() % ns == 0)
       return std::to_string(d.to_ns() / ns) + std::string(suffix);
@@ -162,8 +162,8 @@ std::string format_real(double value) {
 }
 
 std::string format_text(std::string_view text) {
-  // Plain only what no YAML reader takes for something else: a word that starts with a letter and
-  // is none of YAML's own.
+  // Plain only if no YAML reader takes it for something else: a word that starts with a letter and
+  // is not one of YAML's own.
   const bool word = !text.empty() && !is_digit(text.front()) && text.front() != '-' &&
                     text.front() != '.' &&
                     std::all_of(text.begin(), text.end(), is_identifier_char);

@@ -1,4 +1,4 @@
-// Single values: from a YAML node to a checked C++ value and back to text.
+// Single values: converts a YAML node to a checked C++ value and back to text.
 //
 // A codec states what it allows in words, once: error messages and docs/configuration.md both
 // show that text. Codecs are strict: no hexadecimal, no leading zeros, no "yes" for true, no bare
@@ -25,15 +25,15 @@ namespace tributary::config {
 
 template <typename T>
 struct Codec {
-  std::string type;     // "integer", "duration", ... for people
+  std::string type;     // "integer", "duration", ... for the documentation
   std::string allowed;  // completes "allowed: "
-  // nullopt: fine, `out` is set; otherwise what is wrong with the value, without its text.
+  // Returns nullopt and sets `out`; or what is wrong with the value, without the value's text.
   std::function<std::optional<std::string>(const Node&, T& out)> parse;
   // YAML for the value; nullopt: this value is written by leaving the key out.
   std::function<std::optional<std::string>(const T&)> format;
 };
 
-// Text of these values as users write them.
+// Parse and format values as users write them.
 std::optional<std::int64_t> parse_integer(std::string_view text);
 std::optional<Duration> parse_duration(std::string_view text);
 std::optional<std::uint32_t> parse_ipv4(std::string_view text);
@@ -43,7 +43,7 @@ std::string format_ipv4(std::uint32_t address);
 std::string format_mac(const wire::MacAddress& mac);
 // The shortest text that reads back as the same number.
 std::string format_real(double value);
-// As a YAML scalar that reads back as the same text.
+// A YAML scalar that reads back as the same text.
 std::string format_text(std::string_view text);
 
 std::optional<std::string> check_integer(const Node& node, std::int64_t least, std::int64_t most,
@@ -108,7 +108,7 @@ Codec<T> one_of(std::vector<std::pair<std::string, T>> words) {
 }
 
 Codec<bool> boolean();
-// `unit`: durations must be whole multiples of it, because something downstream counts in it.
+// `unit`: durations must be whole multiples of it, because later code counts in it.
 Codec<Duration> duration(Duration least, Duration most, Duration unit = Duration::ns(1));
 // 1 to 64 letters, digits, '.', '_', '-': usable as a metric label and a table cell.
 Codec<std::string> identifier();

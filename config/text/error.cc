@@ -8,7 +8,7 @@
 namespace tributary::config {
 namespace {
 
-// A file that is wrong throughout (not meant for us at all) need not scroll a terminal away.
+// A file that is wrong throughout (of another kind, say) must not flood the terminal.
 constexpr std::size_t kMostErrors = 100;
 
 std::vector<ConfigError> ordered(std::vector<ConfigError> errors) {

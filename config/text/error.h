@@ -1,5 +1,5 @@
-// What is wrong with a configuration file, and where: one entry a mistake, so that a file can be
-// repaired in one go.
+// The mistakes in a configuration file, each with its place: one entry for each, so that a file can
+// be repaired in one go.
 #pragma once
 
 #include <stdexcept>
@@ -13,7 +13,7 @@ struct ConfigError {
   int line = 0;          // 1-based; 0: concerns the file as a whole
   int column = 0;        // 1-based
   std::string key_path;  // e.g. "jobs[0].window"; empty: no key in particular
-  std::string message;   // what is wrong, and what is allowed
+  std::string message;   // the mistake, and what is allowed
 
   // "leaf.yaml:12:5: jobs[0].window: 60 is not a power of two; allowed: ..."
   [[nodiscard]] std::string to_string() const;

@@ -35,7 +35,7 @@ struct Field {
   // Containers accept a key without a value as empty; single values do not.
   bool container = false;
   std::function<void(ReadContext&, const std::string& path, const Node&, Owner&)> read;
-  // Lines of YAML at this indentation; nothing when the key is to be left out.
+  // Lines of YAML at this indentation; empty if the key is to be left out.
   std::function<std::string(const Owner&, int indent)> write;
   std::function<void(const std::string& path, std::vector<KeyInfo>&)> describe;
 };
@@ -45,7 +45,7 @@ using Fields = std::vector<Field<Owner>>;
 inline std::string indentation(int levels) {
   return std::string(static_cast<std::size_t>(levels) * 2, ' ');
 }
-// The key itself, or quoted and shortened when it is no word.
+// The key itself, or quoted and shortened if it is not a word.
 std::string printable_key(const std::string& key);
 // "unknown key; did you mean 'window'? allowed: ..."
 std::string unknown_key_message(const std::string& key, const std::vector<std::string>& known);
@@ -177,7 +177,7 @@ Field<Owner> scalars(const std::string& name, std::vector<Item> Owner::*member,
   return field;
 }
 
-// A mapping whose keys fill another struct: `access(owner)` is that struct; may be the owner.
+// A mapping whose keys fill another struct: `access(owner)` returns it; it may be the owner itself.
 template <typename Owner, typename Inner, typename Access>
 Field<Owner> mapping(const std::string& name, Access access, const Fields<Inner>& fields,
                      const std::string& meaning, Presence presence = Presence::optional) {

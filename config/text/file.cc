@@ -1,4 +1,4 @@
-// Reading files that anybody may have written.
+// Reads files from untrusted sources.
 #include "config/text/file.h"
 
 #include <fcntl.h>
@@ -37,7 +37,7 @@ std::string system_text(int error) {
 }  // namespace
 
 std::string read_file(const std::string& path) {
-  // O_NONBLOCK: opening a FIFO that nobody writes to must not hang.
+  // O_NONBLOCK: opening a FIFO without a writer must not hang.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (file.get() < 0) fail_file(path, "cannot open: " + system_text(errno));
   struct stat status {};

@@ -1,4 +1,4 @@
-// From a path to text, and from text to a tree, with the errors of configuration files.
+// Reads a path to text, and text to a tree, with the errors of configuration files.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace tributary::config {
 
-// Both throw ConfigErrors. `file_name` is only what errors call the text.
+// Both throw ConfigErrors. `file_name` is the name of the text in error messages.
 std::string read_file(const std::string& path);
 Node parse_text(std::string_view text, const std::string& file_name);
 

@@ -1,4 +1,4 @@
-// Fields of a struct inside another one, as the outer one's own: how a file that describes several
+// Makes the fields of an inner struct fields of the outer one: so a file that describes several
 // things has the keys of each.
 #pragma once
 
@@ -10,10 +10,10 @@
 
 namespace tributary::config {
 
-// Whether the lifted keys are part of the outer's documentation, or of the inner's only.
+// Whether the lifted keys are documented with the outer struct, or only with the inner one.
 enum class Described { here, elsewhere };
 
-// `access(owner)` is the inner struct; `kept(name)` says which keys come along.
+// `access(owner)` is the inner struct; `kept(name)` selects the keys to lift.
 template <typename Owner, typename Inner, typename Access, typename Kept>
 void lift_if(const Fields<Inner>& fields, Access access, Kept kept, Described where,
              Fields<Owner>& out) {

@@ -6,8 +6,8 @@
 namespace tributary::config {
 namespace {
 
-// Characters to put in, take out, replace, or exchange with their neighbour (optimal string
-// alignment); both words are short.
+// The number of characters to insert, remove, replace, or exchange with their neighbour (optimal
+// string alignment); both words are short.
 std::size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -34,7 +34,7 @@ const std::string* nearest(const std::string& word, const std::vector<std::strin
   std::size_t best_distance = 0;
   for (const auto& candidate : known) {
     const std::size_t distance = edit_distance(word, candidate);
-    // Beyond a third of the word it is another word.
+    // With more changes than a third of the word, it is another word.
     if (distance > std::max<std::size_t>(1, candidate.size() / 3)) continue;
     if (best == nullptr || distance < best_distance) {
       best = &candidate;

@@ -1,4 +1,4 @@
-// The word that was probably meant by one that is unknown: "did you mean 'window'?"
+// The known word nearest to an unknown one: "did you mean 'window'?"
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace tributary::config {
 
-// nullptr: none is near. Points into `known`.
+// nullptr if none is near. Points into `known`.
 const std::string* nearest(const std::string& word, const std::vector<std::string>& known);
-// "; did you mean 'window'?", or nothing.
+// "; did you mean 'window'?", or an empty text.
 std::string nearest_hint(const std::string& word, const std::vector<std::string>& known);
 
 }  // namespace tributary::config

@@ -7,7 +7,7 @@
 namespace tributary::config {
 namespace {
 
-// `path` with its beginning `from`, which ends where a name ends, replaced.
+// `path` with its beginning `from` replaced; `from` must end where a name ends.
 std::optional<std::string> moved(const std::string& path, const std::string& from,
                                  const std::string& to) {
   if (!path.starts_with(from)) return std::nullopt;

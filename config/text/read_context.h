@@ -1,5 +1,5 @@
-// What reading one file collects besides values: where each key stands, which could not be read,
-// and what is wrong. Paths look like "jobs[0].members[1].port".
+// State of reading one file besides its values: the position of each key, the keys that could not
+// be read, and the mistakes. Paths look like "jobs[0].members[1].port".
 #pragma once
 
 #include <map>
@@ -18,26 +18,26 @@ class ReadContext {
   explicit ReadContext(std::string file) : file_(std::move(file)) {}
 
   void note(const std::string& path, Mark mark) { marks_[path] = mark; }
-  // Reports, and marks the value at `path` as not to be relied upon.
+  // Reports a mistake, and marks the value at `path` as unusable.
   void fail(const std::string& path, Mark mark, const std::string& message);
-  // Reports at the place of `path`, or of the nearest key around it that is in the file.
+  // Reports a mistake at `path`, or at the nearest key around it that is in the file.
   void report(const std::string& path, const std::string& message);
 
-  // False when the value, or something around it, could not be read: a check that would use it
-  // would only repeat that mistake in other words.
+  // False if the value, or a key around it, could not be read: a check of it would only repeat that
+  // mistake in other words.
   [[nodiscard]] bool usable(const std::string& path) const;
   [[nodiscard]] Mark mark_of(const std::string& path) const;
   [[nodiscard]] const std::vector<ConfigError>& errors() const { return errors_; }
 
-  // A part of the file as if it stood by itself: what is at `from` here is at `to` there. Knows
-  // positions and what could not be read; errors stay its own.
+  // A part of the file as if it were a file of its own: paths at `from` here are at `to` there. It
+  // has the positions and the unreadable keys; its errors stay its own.
   struct Renaming {
     std::string from;
     std::string to;
   };
   [[nodiscard]] ReadContext part(std::span<const Renaming> renamings) const;
-  // Takes over what a part found, with this file's paths; mistakes that are known already are not
-  // repeated.
+  // Takes over the mistakes of a part, with this file's paths; mistakes that are already known are
+  // not repeated.
   void adopt(const ReadContext& part, std::span<const Renaming> renamings);
 
  private:

@@ -146,7 +146,7 @@ class TreeBuilder : public YAML::EventHandler {
       if (other.text == key.text)
         throw YamlError(key.mark, "key " + quoted(key.text) + " is given twice; first on line " +
                                       std::to_string(other.mark.line));
-    // No mapping of the schema comes near this; it bounds the search for keys given twice.
+    // No mapping of the schema has nearly so many; this bounds the search for duplicate keys.
     if (parent.node.entries.size() >= 64)
       throw YamlError(key.mark, "too many keys in one mapping; allowed: 64");
     parent.key = std::move(key);

@@ -1,9 +1,9 @@
-// YAML text as a small tree with a position on every node. The only file that knows yaml-cpp.
+// YAML text as a small tree with a position on every node. The only code that uses yaml-cpp.
 //
-// A configuration is plain data from a stranger's editor: what it can't need is refused before it
-// can cost anything: more than kMaxFileBytes, nesting beyond kMaxDepth, anchors and aliases (a
-// few lines of which can stand for gigabytes), tags, several documents, keys that are not plain
-// text, keys given twice, control characters, text that is not UTF-8.
+// A configuration is untrusted plain data: features that it cannot need are refused before they
+// cost anything: more than kMaxFileBytes, nesting beyond kMaxDepth, anchors and aliases (a few
+// lines of which can stand for gigabytes), tags, several documents, keys that are not plain text,
+// duplicate keys, control characters, text that is not UTF-8.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +43,7 @@ struct Entry {
 // "a list", "a mapping", "text" ...
 const char* name_of(Node::Kind kind);
 
-// The first reason why text is not a tree; parsing stops there.
+// The first reason why a text is not a tree; parsing stops there.
 class YamlError : public std::runtime_error {
  public:
   YamlError(Mark mark, const std::string& message) : std::runtime_error(message), mark_(mark) {}
@@ -56,7 +56,7 @@ class YamlError : public std::runtime_error {
 // Throws YamlError.
 Node parse_yaml(std::string_view text);
 
-// For messages: at most 40 characters of `text` in quotes, nothing unprintable.
+// For messages: at most 40 characters of `text` in quotes, without unprintable ones.
 std::string quoted(std::string_view text);
 
 }  // namespace tributary::config

@@ -20,10 +20,10 @@ struct Head {
 const Fields<Version>& version_fields() {
   constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
   static const Fields<Version> fields = {
-      scalar("term", &Version::term, integer<std::uint64_t>(1, kMost), "Of the manager.",
+      scalar("term", &Version::term, integer<std::uint64_t>(1, kMost), "Term of the manager.",
              Presence::required),
-      scalar("revision", &Version::revision, integer<std::uint64_t>(1, kMost), "Of the document.",
-             Presence::required)};
+      scalar("revision", &Version::revision, integer<std::uint64_t>(1, kMost),
+             "Revision of the document.", Presence::required)};
   return fields;
 }
 
@@ -61,6 +61,7 @@ Assigned parse_assigned(std::string_view text, const std::string& file_name) {
   for (auto& job : head.topology.jobs)
     if (job.config.name.empty()) job.config.name = "job-" + std::to_string(job.config.id);
   ReadContext tree = context.part(inside);
+  use_active_uplinks(head.topology, tree);
   check_topology(head.topology, tree);
   context.adopt(tree, inside);
   if (!context.errors().empty()) throw ConfigErrors(context.errors());

@@ -1,5 +1,5 @@
-// A configuration file as it was read: its tree, and which switch of it is meant. What a switch is
-// told is made from it, and from what was overridden in it (config/change/override.h).
+// A configuration file as it was read: its tree, and the switch that it is read for. The switch's
+// configuration comes from it and from overridden keys (config/change/override.h).
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@
 namespace tributary::config {
 
 struct Document {
-  std::string file;  // what errors call it
+  std::string file;  // its name in error messages
   std::string node;  // a switch of a topology; empty: the file is that of one switch
   Node root;
 };
 
-// Throws ConfigErrors when it is no YAML.
+// Throws ConfigErrors when the text is not YAML.
 Document parse_document(std::string_view text, const std::string& file, const std::string& node);
 // Throws ConfigErrors, and std::invalid_argument when there is no such node.
 SwitchConfig switch_config(const Document& document);

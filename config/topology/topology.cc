@@ -12,7 +12,7 @@ bool is_topology(std::string_view text) {
     for (const auto& [key, value] : root.entries)
       if (key.text == "switches") return true;
   } catch (const YamlError&) {
-    // Whoever reads it next says what is wrong.
+    // The next reader of the text reports the error.
   }
   return false;
 }
@@ -31,6 +31,7 @@ Topology read_topology(const Node& root, const std::string& file_name) {
   read_mapping(context, "", root, topology_schema(), topology);
   for (auto& job : topology.jobs)
     if (job.config.name.empty()) job.config.name = "job-" + std::to_string(job.config.id);
+  use_active_uplinks(topology, context);
   check_topology(topology, context);
   if (!context.errors().empty()) throw ConfigErrors(context.errors());
   return topology;

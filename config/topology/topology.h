@@ -7,10 +7,10 @@
 //
 // A job is summed by the switches between its workers and the lowest switch above all of them: a
 // job whose workers share a switch goes no further up (A1). A switch that does not aggregate only
-// forwards: what hangs on it hangs, for the jobs, on the next switch above that does (O12).
+// forwards: for jobs, its workers count as attached to the next aggregating switch above (O12).
 //
-// A Topology that comes from here needs no further checking: it is one tree, every name resolves,
-// every rank hangs somewhere, and every node's configuration is valid by config/check/check.h.
+// A Topology from here needs no further checking: it is one tree, every name resolves, every rank
+// is attached, and every node's configuration is valid by config/check/check.h.
 #pragma once
 
 #include <optional>
@@ -25,11 +25,22 @@
 
 namespace tributary::config {
 
+// A way to a switch above, beside the one in use.
+struct TopologyUplink {
+  std::string parent;
+  std::string parent_port;
+  std::string uplink;
+};
+
 struct TopologySwitch {
   SwitchConfig config;  // without jobs
   std::string parent;   // name of the switch above; empty: the root
   std::string parent_port;
   std::string uplink;
+  // Ways that are declared and not in use. Reading exchanges the file's way for the one that
+  // `active_uplink` names.
+  std::vector<TopologyUplink> other_uplinks;
+  std::string active_uplink;  // empty: `uplink`
   std::uint32_t uplink_cost = 1;
   bool aggregate = true;
   std::optional<Duration> deadline;
@@ -40,6 +51,7 @@ struct TopologyWorker {
   std::string attached_to;  // a switch
   std::string port;         // of that switch
   std::optional<std::uint32_t> ipv4;
+  std::string node = {};  // whose containers lease the port, one at a time; empty: none
 };
 
 // A parameter server (T10). Jobs name it in their `completion_hosts`.
@@ -70,21 +82,21 @@ struct Topology {
 
 // True when the text, which may be broken, looks like a topology rather than one switch's file.
 bool is_topology(std::string_view text);
-// Each throws ConfigErrors. `file_name` is only what errors call the text.
+// Each throws ConfigErrors. `file_name` is the name of the text in error messages.
 Topology load_topology(const std::string& path);
 Topology parse_topology(std::string_view text, const std::string& file_name);
 Topology read_topology(const Node& root, const std::string& file_name);
 // Canonical YAML; parses back to the same.
 std::string dump(const Topology& topology);
 
-// What the switch called `name` is told. Throws std::invalid_argument that names all switches when
-// there is none of that name.
+// The configuration of the switch called `name`. If there is none, throws std::invalid_argument
+// that names all switches.
 SwitchConfig node_config(const Topology& topology, const std::string& name);
-// What the parameter server called `name` is told. Throws as node_config().
+// The configuration of the parameter server called `name`. Throws like node_config().
 ServerConfig server_config(const Topology& topology, const std::string& name);
-// "0-2,5": ascending ranks as people write them.
+// Ascending ranks in the usual short form: "0-2,5".
 std::string ranks_text(const std::vector<std::uint32_t>& ranks);
-// Where each rank of the job's children and parent stand, one line a job, for people.
+// For the operator, one line a job: the places of its children's ranks and of its parent.
 std::string describe_tree(const SwitchConfig& config);
 
 const Fields<Topology>& topology_schema();

@@ -1,9 +1,10 @@
-// What makes a list of switches a tree, and what jobs ask of it. Each function is one rule.
+// Checks that a list of switches is a tree, and what jobs require of it. Each function is one rule.
 #include <map>
 #include <set>
 
 #include "config/check/check.h"
 #include "config/model/bracketing.h"
+#include "config/model/devargs.h"
 #include "config/text/codec.h"
 #include "config/topology/topology_tree.h"
 
@@ -23,7 +24,7 @@ std::string job_path(std::size_t i, const std::string& key) {
   return item_path("jobs", i) + '.' + key;
 }
 
-// Collects what must not occur twice, in however many lists.
+// Reports values that occur twice, over several lists.
 template <typename Value>
 class Once {
  public:
@@ -72,7 +73,7 @@ std::string names_of(const List& list, NameOf name_of) {
   return names;
 }
 
-// True when `name` is a switch; reports otherwise.
+// Returns true if `name` is a switch; reports a mistake otherwise.
 bool check_switch_name(const Topology& t, ReadContext& context, const std::string& path,
                        const std::string& name) {
   if (!context.usable(path)) return false;
@@ -112,22 +113,31 @@ void check_links(const Topology& t, ReadContext& context) {
   }
 }
 
-// No port leads both up and down, or the tree would have a loop.
+// No port may lead both up and down, or the tree would have a loop.
 void check_uplinks_are_free(const Topology& t, ReadContext& context) {
   std::map<std::pair<std::string, std::string>, std::string> down;
   for (std::size_t i = 0; i < t.switches.size(); ++i)
     down.emplace(std::pair(t.switches[i].parent, t.switches[i].parent_port),
                  "switch " + t.switches[i].config.name);
+  for (const TopologySwitch& sw : t.switches)
+    for (const TopologyUplink& way : sw.other_uplinks)
+      down.emplace(std::pair(way.parent, way.parent_port), "switch " + sw.config.name);
   for (const TopologyWorker& w : t.workers)
     down.emplace(std::pair(w.attached_to, w.port), "worker " + w.name);
   for (const TopologyServer& s : t.servers)
     down.emplace(std::pair(s.attached_to, s.port), "server " + s.config.name);
   for (std::size_t i = 0; i < t.switches.size(); ++i) {
     const TopologySwitch& sw = t.switches[i];
-    const auto below = down.find({sw.config.name, sw.uplink});
-    if (!sw.uplink.empty() && below != down.end())
-      context.report(switch_path(i, "uplink"), "port " + quoted(sw.uplink) + " leads to " +
-                                                   below->second + "; allowed: a port of its own");
+    const auto check_free = [&](const std::string& uplink, const std::string& path) {
+      const auto below = down.find({sw.config.name, uplink});
+      if (!uplink.empty() && below != down.end())
+        context.report(path, "port " + quoted(uplink) + " leads to " + below->second +
+                                 "; allowed: a port of its own");
+    };
+    check_free(sw.uplink, switch_path(i, "uplink"));
+    for (std::size_t w = 0; w < sw.other_uplinks.size(); ++w)
+      check_free(sw.other_uplinks[w].uplink,
+                 item_path(switch_path(i, "other_uplinks"), w) + ".uplink");
   }
 }
 
@@ -153,7 +163,7 @@ void check_one_tree(const Topology& t, ReadContext& context) {
       name = t.switches[*at].parent;
       way += " -> " + name;
     }
-    // Each switch of a cycle is told; those that only lead into it are not.
+    // Reports each switch of a cycle; not those that only lead into it.
     if (name == sw.config.name && way != name)
       context.report(switch_path(i, "parent"), "is a cycle: " + way + "; allowed: a tree");
   }
@@ -177,6 +187,58 @@ void check_workers(const Topology& t, ReadContext& context) {
   }
 }
 
+// Such paths are compared as texts.
+bool is_plain(std::string_view path) {
+  constexpr auto kNone = std::string_view::npos;
+  return path.find("//") == kNone && path.find("/./") == kNone && path.find("/../") == kNone;
+}
+
+// A container gets the folder of its port's socket with all below it, and must find nothing else
+// there.
+void check_leased_port(const TopologySwitch& sw, const PortConfig& port, const std::string& path,
+                       ReadContext& context) {
+  const Devargs device = parse_devargs(port.devargs);
+  const auto socket = device.get("socket");
+  if (device.driver != "net_memif" || !socket || !socket->starts_with('/') || !is_plain(*socket) ||
+      device.get("socket-abstract") != "no" || device.get("role") != "server")
+    return context.report(path, "port " + quoted(port.name) +
+                                    " is leased to containers; allowed: net_memif with "
+                                    "role=server, socket-abstract=no and the path of a socket, "
+                                    "without `.` and `..`");
+  const std::string folder(socket->substr(0, socket->rfind('/')));
+  const auto holds = [&](std::string_view name) {
+    return !is_plain(name) || name.starts_with(folder + '/');
+  };
+  const auto refuse = [&](const std::string& other) {
+    context.report(path, "containers that lease port " + quoted(port.name) + " get the folder " +
+                             folder + ", which has " + other + "; allowed: a folder of its own");
+  };
+  const std::string& control = sw.config.control_socket;
+  if (!control.empty() && holds(control)) refuse("the switch's control socket");
+  for (const PortConfig& other : sw.config.ports) {
+    if (other.name == port.name) continue;
+    const Devargs device_there = parse_devargs(other.devargs);
+    const auto there = device_there.get("socket");
+    if (there && holds(*there)) refuse("the socket of port " + quoted(other.name));
+  }
+}
+
+void check_leased_ports(const Topology& t, ReadContext& context) {
+  std::map<std::pair<std::string, std::string>, std::string> leased;
+  for (std::size_t i = 0; i < t.workers.size(); ++i) {
+    const TopologyWorker& w = t.workers[i];
+    const auto sw = find_switch(t, w.attached_to);
+    if (w.node.empty() || !sw) continue;
+    const auto [first, fresh] = leased.emplace(std::pair(w.attached_to, w.port), w.name);
+    if (!fresh)
+      context.report(worker_path(i, "node"), "port " + quoted(w.port) + " is leased as worker " +
+                                                 first->second + "; allowed: each port once");
+    for (const PortConfig& port : t.switches[*sw].config.ports)
+      if (port.name == w.port)
+        check_leased_port(t.switches[*sw], port, worker_path(i, "node"), context);
+  }
+}
+
 void check_server_places(const Topology& t, ReadContext& context) {
   for (std::size_t i = 0; i < t.servers.size(); ++i) {
     const TopologyServer& s = t.servers[i];
@@ -192,7 +254,7 @@ void check_server_places(const Topology& t, ReadContext& context) {
                      "are `servers` in a topology; allowed: none");
 }
 
-// Nobody but one server can have the model (T21).
+// A model is on exactly one server, and no other host (T21).
 void check_model(const Topology& t, std::size_t j, ReadContext& context) {
   const TopologyJob& job = t.jobs[j];
   check_optimizer(job.optimizer, job_path(j, "optimizer"), context);
@@ -248,8 +310,8 @@ void check_somebody_aggregates(const Topology& t, std::size_t j, ReadContext& co
   }
 }
 
-// T15: a switch sends one value, so its ranks are one bracket; and it sends that unrounded, because
-// the completion engine could not tell where else a value was rounded.
+// T15: a switch sends one value, so its ranks form one bracket; and it sends that unrounded,
+// because the completion engine could not tell where else a value was rounded.
 void check_spanning_job(const Topology& t, std::size_t j, ReadContext& context) {
   const JobConfig& job = t.jobs[j].config;
   const JobTree tree(t, t.jobs[j]);
@@ -270,7 +332,7 @@ void check_spanning_job(const Topology& t, std::size_t j, ReadContext& context) 
   }
 }
 
-// Protocol rule 13: otherwise whole subtrees would be called late.
+// Protocol rule 13: otherwise whole subtrees would count as late.
 void check_deadlines(const Topology& t, std::size_t j, ReadContext& context) {
   const JobTree tree(t, t.jobs[j]);
   for (std::size_t i = 0; i < t.switches.size(); ++i) {
@@ -283,7 +345,7 @@ void check_deadlines(const Topology& t, std::size_t j, ReadContext& context) {
   }
 }
 
-// Each node as its switch will see it.
+// Checks each node's configuration, as its switch will see it.
 void check_nodes(const Topology& t, ReadContext& context) {
   for (std::size_t i = 0; i < t.switches.size(); ++i) {
     const SwitchConfig config = node_config(t, t.switches[i].config.name);
@@ -310,13 +372,14 @@ void check_topology(const Topology& topology, ReadContext& context) {
   check_one_tree(topology, context);
   check_udp_ports_agree(topology, context);
   check_workers(topology, context);
+  check_leased_ports(topology, context);
   check_server_places(topology, context);
   for (std::size_t j = 0; j < topology.jobs.size(); ++j) {
     check_members(topology, j, context);
     check_host_names(topology, j, context);
     check_model(topology, j, context);
   }
-  if (!context.errors().empty()) return;  // what follows relies on a tree
+  if (!context.errors().empty()) return;  // the following checks require a tree
   Once<std::uint32_t> job_ids(context);
   for (std::size_t j = 0; j < topology.jobs.size(); ++j) {
     job_ids.add(job_path(j, "id"), topology.jobs[j].config.id,
@@ -331,6 +394,7 @@ void check_topology(const Topology& topology, ReadContext& context) {
   }
   if (!context.errors().empty()) return;
   check_servers(topology, context);
+  check_paths(topology, context);
   check_nodes(topology, context);
 }
 

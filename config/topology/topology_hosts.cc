@@ -1,5 +1,5 @@
 // Completion hosts of the jobs of a tree (T10), servers, switches and workers: the way from a root
-// to each, and who may host.
+// to each, and which nodes may host.
 #include <algorithm>
 
 #include "config/check/check_notify.h"
@@ -10,14 +10,14 @@
 namespace tributary::config {
 namespace {
 
-// Of a job's list of hosts.
+// The path of an element in a job's list of hosts.
 std::string host_path(std::size_t job, std::size_t host) {
   return item_path(item_path("jobs", job) + ".completion_hosts", host);
 }
 
-// From a root to one of its hosts. `at`: the switch where the host hangs, and its port there.
+// The way from a root to a host. `at`: the switch that the host is attached to, and the port.
 CompletionHost way_to(const Topology& t, std::size_t root, CompletionHost host, Hop at) {
-  // Down where the host is below the root, else up.
+  // Goes down if the host is below the root, else up.
   const auto above_root = [&] {
     std::vector<std::size_t> way;
     for (std::optional<std::size_t> i = root; i; i = find_switch(t, t.switches[*i].parent))
@@ -45,12 +45,12 @@ bool is_wanted_by(const TopologyJob& job, const std::string& host) {
   return is_among(job.config.completion_hosts, host);
 }
 
-// A switch by its name: `root` is the job's root, whatever switches are called.
+// The switch with this name: `root` is the job's root, even if a switch has that name.
 std::optional<std::size_t> host_switch(const Topology& t, const std::string& host) {
   return host == kRootHost || find_server(t, host) ? std::nullopt : find_switch(t, host);
 }
 
-// Names that a job may give; for people.
+// The names that a job may give, for messages.
 std::string allowed_hosts(const Topology& t) {
   std::string names;
   for (const auto& s : t.servers) names.append(s.config.name).append(", ");

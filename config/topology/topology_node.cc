@@ -1,4 +1,4 @@
-// From the whole tree to one node of it.
+// Derives one node's configuration from the whole tree.
 #include <algorithm>
 #include <map>
 #include <stdexcept>
@@ -77,7 +77,7 @@ JobTree::JobTree(const Topology& topology, const TopologyJob& job)
   for (std::uint32_t rank = 0; rank < places_.size(); ++rank)
     for (auto hop = places_[rank]; hop; hop = above(topology, hop->node))
       ranks_[hop->node].push_back(rank);
-  // On the way up from any worker, the first switch that has all of them below.
+  // The root: on the way up from any worker, the first switch with all workers below.
   auto hop = places_.empty() ? std::nullopt : places_.front();
   while (hop && ranks_[hop->node].size() < places_.size()) hop = above(topology, hop->node);
   if (!hop) return;
@@ -128,7 +128,7 @@ JobConfig JobTree::config_at(std::size_t node) const {
   for (const ChildConfig& child : config.children)
     if (!child.is_switch) config.members.push_back({child.id, child.port});
   if (config.bracketing) config.child_order = order_over(*config.bracketing, config.children);
-  // The completion engine has to know what the tree computes.
+  // The completion engine must know the expression that the tree computes.
   if (config.order == wire::Order::reproducible && !config.bracketing)
     config.bracketing = expression();
   if (node == top_) return config;
@@ -138,7 +138,7 @@ JobConfig JobTree::config_at(std::size_t node) const {
   const auto self = std::find_if(siblings.begin(), siblings.end(), [&](const ChildConfig& c) {
     return c.is_switch && c.id == topology_.switches[node].config.id;
   });
-  // What a router passes on has its address, not the sender's.
+  // Frames that a router passes on have its address, not the sender's.
   const auto& routes = topology_.switches[node].config.routes;
   const auto mac_of = [&](const SwitchConfig& other) {
     if (route_through_router(routes, other.ipv4) != nullptr) return wire::MacAddress{};
@@ -159,7 +159,7 @@ JobConfig JobTree::config_at(std::size_t node) const {
 }
 
 std::uint32_t JobTree::digest() const {
-  std::map<std::uint32_t, std::string> parts;  // by id: the order of the file says nothing
+  std::map<std::uint32_t, std::string> parts;  // by id: the order in the file does not matter
   for (std::size_t node = 0; node < ranks_.size(); ++node) {
     if (!takes_part(node)) continue;
     std::string& part = parts[topology_.switches[node].config.id];
@@ -176,6 +176,32 @@ std::uint32_t JobTree::digest() const {
   return hash == 0 ? 1 : hash;
 }
 
+namespace {
+
+// Ports that lead to switches with telemetry are trusted.
+void trust_neighbours(const Topology& topology, const TopologySwitch& own, SwitchConfig& config) {
+  if (!config.telemetry.enabled()) return;
+  const auto trust = [&](const TopologySwitch& other, const std::string& port) {
+    auto& ports = config.telemetry.ports;
+    const auto is_it = [&](const TelemetryPort& one) { return one.port == port; };
+    if (!other.config.telemetry.enabled()) return;
+    if (const auto found = std::find_if(ports.begin(), ports.end(), is_it); found != ports.end())
+      found->trusted = true;
+    else
+      ports.push_back({port, true, 0});
+  };
+  for (const TopologySwitch& other : topology.switches) {
+    if (other.config.name == own.parent) trust(other, own.uplink);
+    if (other.parent == own.config.name) trust(other, other.parent_port);
+    for (const TopologyUplink& way : own.other_uplinks)
+      if (other.config.name == way.parent) trust(other, way.uplink);
+    for (const TopologyUplink& way : other.other_uplinks)
+      if (way.parent == own.config.name) trust(other, way.parent_port);
+  }
+}
+
+}  // namespace
+
 SwitchConfig node_config(const Topology& topology, const std::string& name) {
   const auto node = find_switch(topology, name);
   if (!node) {
@@ -190,12 +216,17 @@ SwitchConfig node_config(const Topology& topology, const std::string& name) {
       config.jobs.push_back(tree.config_at(*node));
   }
   config.completion.hosts = hosts_at(topology, *node);
+  trust_neighbours(topology, topology.switches[*node], config);
+  const VlanMode standby = has_paths(topology) ? VlanMode::paths : VlanMode::none;
+  for (const std::string& name_of_port : standby_ports(topology, *node))
+    for (PortConfig& port : config.ports)
+      if (port.name == name_of_port) port.vlan = {standby, {}, {}, {}};
   return config;
 }
 
 namespace {
 
-// Who finishes what the switches cannot, in the order in which they stand in for each other.
+// The nodes that finish escalated chunks, in the order in which they replace each other.
 std::string hosts_text(const JobConfig& job) {
   std::string text;
   for (const std::string& host : job.completion_hosts)

@@ -1,5 +1,5 @@
 // Declared orders over a tree (T15): every switch combines one bracket, so that it has one value to
-// send, whatever is inside.
+// send, whatever is inside the bracket.
 //
 //   [[0, 1, 2], [3, 4]]   root{A{0, 1, 2}, B{3, 4}}   A: [0, 1, 2], B: [3, 4], root: [A, B]
 //   [[0, 1], [2, 3, 4]]   does not fit that tree: A's ranks 0 to 2 are no bracket
@@ -11,7 +11,7 @@
 namespace tributary::config {
 namespace {
 
-// False: a rank stands apart from others of the child that it is inside of.
+// Returns false if a rank stands apart from the other ranks of its child.
 bool rename(const Bracket& from, const std::vector<ChildConfig>& children, Bracket& to) {
   auto ranks = ranks_of(from);
   std::sort(ranks.begin(), ranks.end());

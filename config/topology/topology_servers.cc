@@ -1,4 +1,4 @@
-// Parameter servers of a tree: what each is told, and what they and their jobs ask of each other.
+// Parameter servers of a tree: their configurations, and what they and jobs require of each other.
 #include <algorithm>
 #include <array>
 #include <stdexcept>
@@ -22,7 +22,7 @@ void check_heartbeat(const Topology& t, std::size_t i, ReadContext& context) {
     context.report(server_path(i, "heartbeat"), *problem);
 }
 
-// Of a job's packets to a host, the largest IP packet that leaves its root.
+// The largest IP packet of a job that leaves its root for a host.
 std::size_t largest_from_root(const Topology& t, const TopologyJob& job, const JobConfig& told,
                               const std::string& host) {
   const std::size_t packet = job_frame_bytes(told) - wire::kEthernetBytes - wire::kVlanBytes;
@@ -36,8 +36,8 @@ std::size_t largest_from_root(const Topology& t, const TopologyJob& job, const J
   return most;
 }
 
-// Packets between a server and the roots have room on the port where it hangs, or are cut at the
-// roots, to what their own ports take; and on the server's own?
+// Packets between a server and the roots must fit the port that it is attached to, or are cut at
+// the roots to their own ports' MTU. The server's own MTU is not checked here.
 void check_mtu(const Topology& t, const std::string& path, const Hop& at, const ServerConfig& told,
                ReadContext& context) {
   std::size_t packet = 0;
@@ -53,7 +53,7 @@ void check_mtu(const Topology& t, const std::string& path, const Hop& at, const 
                                "(fragments) and have no larger one on the way");
 }
 
-// A worker that hosts has the settings of a server that says nothing about them.
+// A worker that hosts has a server's default settings.
 void check_host_worker(const Topology& t, std::size_t i, ReadContext& context) {
   const TopologyWorker& worker = t.workers[i];
   const auto is_it = [&](const TopologyJob& job) {
@@ -75,7 +75,7 @@ void check_host_worker(const Topology& t, std::size_t i, ReadContext& context) {
                              "hosts; allowed: a server with more");
 }
 
-// As the server itself will see it.
+// Checks the configuration as the server itself will see it.
 void check_as_server(std::size_t i, const ServerConfig& config, ReadContext& context) {
   const std::array parts = {ReadContext::Renaming{item_path("servers", i), "server"}};
   ReadContext part = context.part(parts);
@@ -93,7 +93,7 @@ std::optional<std::size_t> find_server(const Topology& topology, const std::stri
 
 namespace {
 
-// Without jobs: a server, or a worker in its place.
+// The configuration without jobs of a server, or of a worker in its place.
 ServerConfig node_of(const Topology& topology, const std::string& name) {
   if (const auto server = find_server(topology, name)) return topology.servers[*server].config;
   const auto worker = find_host_worker(topology, name);

@@ -31,7 +31,7 @@ constexpr int kIdleMs = 5;                       // between looks at an empty ri
 constexpr std::size_t kMostPending = 64u << 10;  // bytes before they are sent
 // The last frame before that, and how a stream ends.
 static_assert(kMostPending + CaptureWish::kMostSnap + (8u << 10) < CaptureStream::kMostLeft);
-// Of a tap, in bytes: a trace is of a few frames, but all that comes of them has to be there.
+// Bytes of each tap's ring: a trace is short, but all consequences of its frames have to fit.
 constexpr std::size_t kCaptureRoom = 8u << 20;
 constexpr std::size_t kTraceRoom = 32u << 20;
 
@@ -161,7 +161,7 @@ class CaptureServer::Session {
     install(true);
     thread_ = std::thread([this] { run(); });
   }
-  // Of one that is not over, after end().
+  // For a session that is over, or after end().
   ~Session() {
     thread_.join();
     close(connection_);
@@ -171,9 +171,9 @@ class CaptureServer::Session {
 
   [[nodiscard]] bool over() const { return over_.load(std::memory_order_acquire); }
   [[nodiscard]] CaptureStream::Clock::duration unread_for() const { return stream_.unread_for(); }
-  // Which and whose it is, for people.
+  // Its kind and owner, as text.
   [[nodiscard]] const std::string& name() const { return name_; }
-  // Soon it is over, whatever its reader does. Once.
+  // Ends the session soon, whatever its reader does. To be called once.
   void end(const std::string& why) {
     why_ = why;
     stream_.stop();
@@ -188,16 +188,16 @@ class CaptureServer::Session {
   void finish(std::string& out);
   // Frames that wait, as far as they are wanted and fit; returns how many.
   std::size_t drain(std::string& out);
-  // Of one tap.
+  // Frames of one tap.
   std::size_t drain(std::size_t lcore, std::string& out);
-  // What was sent and dropped for the sake of the last one; no tap is on any loop.
+  // Frames sent and dropped because of the last one; no tap is on any loop.
   void drain_effects(std::string& out);
   [[nodiscard]] bool counts(const CapturedFrame& frame) const {
     return !trace_ || (frame.point == CapturePoint::verdict && !frame.verdict.handed_to);
   }
   [[nodiscard]] bool complete() const { return count_ != 0 && seen_ == count_; }
-  // Frames that are in no file, because they found no room or because nobody waits for them; no tap
-  // is on any loop.
+  // Frames that are in no file, because they found no room or the reader takes no more; no tap is
+  // on any loop.
   [[nodiscard]] std::uint64_t count_missed();
 
   dataplane::Switch& switch_;
@@ -283,7 +283,7 @@ void CaptureServer::Session::drain_effects(std::string& out) {
 std::uint64_t CaptureServer::Session::count_missed() {
   std::uint64_t missed = 0;
   for (std::size_t lcore = 0; lcore < taps_.size(); ++lcore) {
-    // What found no room after the last one that was wanted is no loss.
+    // A frame that found no room after the last wanted one is no loss.
     missed += complete() ? missed_[lcore] : taps_[lcore]->missed();
     CapturedFrame frame;
     while (!complete() && taps_[lcore]->take(frame, frame_)) ++missed;
@@ -310,7 +310,7 @@ void CaptureServer::Session::run() {
   over_.store(true, std::memory_order_release);
 }
 
-// What the taps have left, as long as the reader takes it, and what they had no room for.
+// Writes the frames left in the taps, as long as the reader takes them, and how many were missed.
 void CaptureServer::Session::finish(std::string& out) {
   do {
     drain(out);

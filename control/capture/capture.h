@@ -1,19 +1,18 @@
-// `tributary capture` and `tributary trace`: a stream of frames to whoever asked on the control
-// socket.
+// `tributary capture` and `tributary trace`: a stream of frames to a client of the control socket.
 //
 //   {"command":"capture","ports":["w0"],"points":["rx","drop"],"filter":"udp port 47000",
 //    "count":100,"snap":256}
 //   →  {"ok":true,"data":{"ports":["w0"]}} on a line, then a pcapng file until `count` frames have
 //      come, the client closes its end, or the switch stops
 //   {"command":"trace","ports":["w0"],"filter":"udp port 47000","count":10}
-//   →  the same line, then lines of text: what became of `count` received frames
+//   →  the same line, then lines of text: what the switch did with `count` received frames
 //   {"command":"capture","end":true}
 //   →  {"ok":true,"data":{"ended":"capture of process 4711"}}
 //
 // All keys but the command may be left out, and the count of a trace: all ports, all points, no
-// filter, no end, whole frames. One of them at a time, on a thread of its own: it goes on until its
-// reader wants no more, somebody asks for its end, or somebody else wants to capture and the reader
-// has left no room for kPatience. Frames come in the order of each lcore.
+// filter, no end, whole frames. One of them at a time, on a thread of its own. It goes on until its
+// reader closes, a client asks for its end, or another client wants to capture and the reader has
+// left no room for kPatience. Frames come in the order of each lcore.
 #pragma once
 
 #include <chrono>
@@ -44,7 +43,7 @@ struct CaptureRequest {
 
 // nullopt: the line asks for something else. Throws std::invalid_argument.
 std::optional<CaptureRequest> capture_request(std::string_view line);
-// What to copy. Throws std::invalid_argument: an unknown port, a filter that is not one.
+// The taps' settings. Throws std::invalid_argument: an unknown port, an invalid filter.
 dataplane::CaptureWish capture_wish(const CaptureRequest& request,
                                     const std::vector<std::string>& ports);
 
@@ -52,7 +51,7 @@ class CaptureServer {
  public:
   static constexpr std::chrono::seconds kPatience{10};
 
-  // `report` is told, on the thread of take(), of each one that somebody else has ended.
+  // `report` is told, on the thread of take(), of each session that another client ends.
   CaptureServer(dataplane::Switch& sw, std::function<void(const std::string&)> report,
                 std::chrono::nanoseconds patience = kPatience);
   // Ends what runs; before the switch stops.
@@ -65,7 +64,7 @@ class CaptureServer {
 
  private:
   class Session;
-  // Ends the one that runs for somebody else, and says which that was.
+  // Ends the running session for another client, and returns its name.
   std::string end_session(const std::string& why);
   // So that another one can begin. Throws std::invalid_argument: it has to wait.
   void make_way(int newcomer);

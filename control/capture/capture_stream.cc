@@ -92,8 +92,8 @@ std::string peer_of(int connection) {
   ucred peer{};
   socklen_t length = sizeof peer;
   const bool known = getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0;
-  // Of another namespace of processes, it has no number here.
-  if (!known || peer.pid <= 0) return "somebody out of sight";
+  // A process of another PID namespace has no number here.
+  if (!known || peer.pid <= 0) return "a process in another PID namespace";
   return "process " + std::to_string(peer.pid);
 }
 

@@ -1,5 +1,5 @@
 // The connection of a capture or trace: a stream to a reader who may pause for as long as it likes,
-// but keeps nobody else waiting.
+// and delays no other client.
 //
 //   sending ──▶ waiting for the reader ──▶ sending …
 //                  │ stop()
@@ -21,7 +21,7 @@ namespace tributary::control {
 class CaptureStream {
  public:
   using Clock = std::chrono::steady_clock;
-  // What fits into a socket's buffer beyond what is in it already, with the kernel's overhead.
+  // Bytes that fit into a socket's buffer beyond its contents, with the kernel's overhead.
   static constexpr std::size_t kMostLeft = 96u << 10;
 
   // Does not own the descriptor. Throws std::runtime_error when there are no descriptors left.
@@ -55,7 +55,7 @@ class CaptureStream {
   std::atomic<Clock::rep> unread_since_{0};  // 0: there was room
 };
 
-// Who is at the other end of a unix socket, for people.
+// The process at the other end of a unix socket, as text.
 std::string peer_of(int connection);
 
 }  // namespace tributary::control

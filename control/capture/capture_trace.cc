@@ -11,6 +11,7 @@
 #include "config/topology/topology.h"
 #include "control/capture/capture_format.h"
 #include "core/net/frame.h"
+#include "core/net/roce.h"
 #include "core/wire/header.h"
 
 namespace tributary::control {
@@ -26,10 +27,13 @@ const char* name_of(Action action) {
   switch (action) {
     case Action::aggregate: return "aggregate";
     case Action::host: return "for a hosted engine";
+    case Action::rdma: return "aggregate, by RDMA";
     case Action::forward: return "forward";
     case Action::lldp: return "lldp";
+    case Action::probe: return "probe";
     case Action::answer_arp: return "answer arp";
     case Action::answer_echo: return "answer echo";
+    case Action::answer_cm: return "answer rdma_cm";
     case Action::intercept_arp: return "hear arp";
     case Action::reassemble: return "put together";
     case Action::drop: return "drop";
@@ -85,20 +89,38 @@ std::string describe(const wire::Header& h) {
   return text;
 }
 
+// The packet in a SEND, and the queue pairs; empty: it is none.
+std::string describe_send(std::span<const std::byte> udp_payload) {
+  wire::RoceView roce;
+  if (wire::parse_roce(udp_payload, roce) != DropReason::none || !roce.shape.deth) return "";
+  wire::Packet packet;
+  const bool known = wire::parse(wire::packet_in_send(roce.payload), packet) == DropReason::none;
+  std::string text = known ? describe(packet.header) : "SEND";
+  text.append(" from qp ").append(std::to_string(roce.deth.source_qpn));
+  return text.append(" to qp ").append(std::to_string(roce.bth.qpn));
+}
+
+// The aggregation packet in a datagram, or in RDMA's; empty: there is none.
+std::string describe(const wire::Udp4View& udp) {
+  if (udp.endpoints.destination_port == wire::kRocePort) return describe_send(udp.payload);
+  wire::Packet packet;
+  return wire::parse(udp.payload, packet) == DropReason::none ? describe(packet.header) : "";
+}
+
 // The aggregation packet in a frame, or its addresses; empty where it is too short for that.
 std::string describe(std::span<const std::byte> frame) {
   wire::EthernetView ethernet;
   if (wire::parse_ethernet(frame, ethernet) != DropReason::none) return "";
   wire::Udp4View udp;
   bool is_udp = false;
-  wire::Packet packet;
+  std::string text;
   if (ethernet.ether_type == wire::kEtherTypeIpv4 &&
-      wire::parse_udp4(ethernet.payload, udp, is_udp) == DropReason::none && is_udp &&
-      wire::parse(udp.payload, packet) == DropReason::none)
-    return describe(packet.header);
+      wire::parse_udp4(ethernet.payload, udp, is_udp) == DropReason::none && is_udp)
+    text = describe(udp);
+  if (!text.empty()) return text;
   char type[16];
   std::snprintf(type, sizeof type, " 0x%04x", ethernet.ether_type);
-  std::string text = config::format_mac(ethernet.source) + " > ";
+  text = config::format_mac(ethernet.source) + " > ";
   text.append(config::format_mac(ethernet.destination)).append(type);
   if (ethernet.vlan_tci) text.append(" vlan ").append(std::to_string(*ethernet.vlan_tci & 0xFFF));
   return text;

@@ -33,8 +33,8 @@ bool is_so(const aggregator::Ruling& ruling, bool exclude) {
 
 }  // namespace
 
-// Planes decide each for itself, since each may have begun other ops: what is done on one stays
-// done if another refuses. Asking again is then enough.
+// Planes decide separately, since each may have begun other ops: a plane stays changed if another
+// refuses. Asking again is then enough.
 std::uint32_t exclude_rank(dataplane::Switch& sw, const ExcludeRequest& request) {
   const auto held = sw.hold();
   check_in_time(sw, request.job);
@@ -42,7 +42,7 @@ std::uint32_t exclude_rank(dataplane::Switch& sw, const ExcludeRequest& request)
   for (dataplane::PacketLoop* const packet_loop : sw.owners_of(request.job))
     rulings.push_back(on_loop(*packet_loop, [request](dataplane::PacketLoop& w, Instant now) {
       const auto child = w.engine().worker_child(request.job, request.rank);
-      // Of a job that is not here the engine says so itself.
+      // The engine itself refuses a job that is not here.
       return w.exclude(request.job, child.value_or(0xFFFFFFFF), request.exclude, request.from, now);
     }));
   const auto done = [](const auto& r) { return r.refusal == aggregator::Ruling::Refusal::none; };

@@ -61,9 +61,24 @@ AssignRequest assign_request(const ordered_json& request) {
   return wish;
 }
 
+DrainRequest drain_request(const ordered_json& request) {
+  check_keys(request, {"command", "jobs", "undo"});
+  DrainRequest wish;
+  if (const auto jobs = request.find("jobs"); jobs != request.end()) {
+    if (!jobs->is_array()) throw std::invalid_argument("\"jobs\" must be a list of ids");
+    for (const ordered_json& id : *jobs) wish.jobs.push_back(number_in(id, "jobs"));
+  }
+  if (const auto undo = request.find("undo"); undo != request.end()) {
+    if (!undo->is_boolean()) throw std::invalid_argument("\"undo\" must be true or false");
+    wish.undo = undo->get<bool>();
+  }
+  return wish;
+}
+
 ordered_json answer(std::string_view line, const ShowFunction& show, const ExcludeFunction& exclude,
                     const ReloadFunction& reload, const PlaceHostFunction& place_host,
-                    const SetFunction& set, const AssignFunction& assign) {
+                    const SetFunction& set, const AssignFunction& assign,
+                    const DrainFunction& drain) {
   const ordered_json request = ordered_json::parse(line, nullptr, false);
   if (request.is_discarded() || !request.is_object())
     throw std::invalid_argument("the request is not a JSON object on one line");
@@ -90,10 +105,13 @@ ordered_json answer(std::string_view line, const ShowFunction& show, const Exclu
   if (set && command == "set") return {{"ok", true}, {"data", set(set_request(request))}};
   if (assign && command == "assign")
     return {{"ok", true}, {"data", assign(assign_request(request))}};
+  if (drain && command == "drain")
+    return {{"ok", true}, {"data", {{"jobs", drain(drain_request(request))}}}};
   throw std::invalid_argument("no command is called '" + command + "'; allowed: show" +
                               (exclude ? ", exclude, reinstate" : "") +
                               (place_host ? ", place-host" : "") + (reload ? ", reload" : "") +
-                              (set ? ", set" : "") + (assign ? ", assign" : ""));
+                              (set ? ", set" : "") + (assign ? ", assign" : "") +
+                              (drain ? ", drain" : ""));
 }
 
 }  // namespace
@@ -103,16 +121,16 @@ bool takes_long(std::string_view line) {
   if (!request.is_object()) return false;
   const auto command = request.find("command");
   return command != request.end() &&
-         (*command == "reload" || *command == "set" || *command == "assign");
+         (*command == "reload" || *command == "set" || *command == "assign" || *command == "drain");
 }
 
 std::string answer_request(std::string_view line, const ShowFunction& show,
                            const ExcludeFunction& exclude, const ReloadFunction& reload,
                            const PlaceHostFunction& place_host, const SetFunction& set,
-                           const AssignFunction& assign) {
+                           const AssignFunction& assign, const DrainFunction& drain) {
   ordered_json reply;
   try {
-    reply = answer(line, show, exclude, reload, place_host, set, assign);
+    reply = answer(line, show, exclude, reload, place_host, set, assign, drain);
   } catch (const std::exception& error) {
     reply = {{"ok", false}, {"error", error.what()}};
   }

@@ -3,9 +3,12 @@
 //   {"command":"show","what":"ports"}  →  {"ok":true,"data":[...]}; with "notes":["..."] where the
 //                                         rows are not all that there is
 //   {"command":"exclude","job":1,"rank":3,"from":42}  →  {"ok":true,"data":{"from":42}}
-//   {"command":"reinstate","job":1,"rank":3}          →  the same; without "from": as soon as can
+//   {"command":"reinstate","job":1,"rank":3}          →  the same; without "from": the next op
+//                                                        to begin
 //   {"command":"place-host","job":1,"loads":{"A":7,"ps1":3},"candidates":["A"]}
 //                                      →  {"ok":true,"data":{"moved":1,"hosts":[...]}}
+//   {"command":"drain","jobs":[1],"undo":false}       →  {"ok":true,"data":{"jobs":[1]}}; without
+//                                                        "jobs": all
 //   {"command":"assign","file":"/path","dry_run":false}  →  {"ok":true,"data":{"version":{...},
 //                                          "change":"jobs: 1 added"}}; a manager's document
 //   {"command":"reload"}               →  {"ok":true,"data":"jobs: 1 changed; 0 as before"}
@@ -44,8 +47,15 @@ struct PlaceHostRequest {
   std::map<std::string, std::uint32_t> loads;  // by host
   std::vector<std::string> candidates;
 };
-// Who serves now, as `show hosts` has it, and how many shards have moved.
+// Returns which hosts serve now, as `show hosts` has it, and how many shards have moved.
 using PlaceHostFunction = std::function<nlohmann::ordered_json(const PlaceHostRequest&)>;
+
+struct DrainRequest {
+  std::vector<std::uint32_t> jobs;  // none: all
+  bool undo = false;
+};
+// The jobs that are drained, or not any more.
+using DrainFunction = std::function<std::vector<std::uint32_t>(const DrainRequest&)>;
 
 // A manager's document, from a file of this machine: it may be larger than a request.
 struct AssignRequest {
@@ -59,21 +69,21 @@ using AssignFunction = std::function<nlohmann::ordered_json(const AssignRequest&
 using ReloadFunction = std::function<std::string()>;
 
 struct SetRequest {
-  // Paths and values as people write them; nullopt: what the file says.
+  // Paths and values as in the configuration file; nullopt: the file's value.
   std::vector<std::pair<std::string, std::optional<std::string>>> values;
   bool dry_run = false;
 };
 inline constexpr std::size_t kMostSetKeys = 32;
-// What came of it, key by key.
+// Returns the result, key by key.
 using SetFunction = std::function<nlohmann::ordered_json(const SetRequest&)>;
 
-// Of a request that may have to wait for devices, or for another one of this kind.
+// True for a request that may have to wait for devices, or for another one of this kind.
 bool takes_long(std::string_view line);
 
 // Never throws; the reply has no newline. Commands without a function do not exist.
 std::string answer_request(std::string_view line, const ShowFunction& show,
                            const ExcludeFunction& exclude = {}, const ReloadFunction& reload = {},
                            const PlaceHostFunction& place_host = {}, const SetFunction& set = {},
-                           const AssignFunction& assign = {});
+                           const AssignFunction& assign = {}, const DrainFunction& drain = {});
 
 }  // namespace tributary::control

@@ -10,7 +10,7 @@ using nlohmann::ordered_json;
 
 namespace {
 
-// Of a change that the switch has taken.
+// Throws unless the switch has taken the whole change.
 void check_whole(const config::Change& change, const std::string& text) {
   if (change.late.empty() && change.ports.down.empty()) return;
   std::string lacks = change.late;
@@ -22,7 +22,7 @@ void check_whole(const config::Change& change, const std::string& text) {
   throw TakenButNotWhole(text + "; but " + lacks);
 }
 
-// Of one request: what the second says must not undo what the first does.
+// The second key of a request must not undo the first.
 void check_both(const config::Place& one, const config::Place& other) {
   if (one.path != other.path) return;
   if (one.element == other.element) throw std::invalid_argument(one.path + ": is given twice");

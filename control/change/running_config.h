@@ -6,12 +6,12 @@
 //   assign   a manager's document says which jobs there are (config/topology/assigned.h); it holds
 //            over reloads, and `set` changes none of its keys
 //
-// Each makes a whole configuration, check it as any file, and hand it to the switch, which takes it
-// whole or refuses it; then nothing has changed here, either. What it has taken holds here, too,
-// and is an error none the less while something of it is not so: a port that it had to close, and
-// could not open again, or a packet loop that has yet to come to its part. One change at a time:
-// who comes while another is under way is told so at once, but for the signal, which waits. Who
-// only asks does not.
+// Each makes a whole configuration, checks it like any file, and hands it to the switch, which
+// takes it whole or refuses it; after a refusal nothing has changed here, either. An accepted
+// change is still an error while part of it is not in force: a port that had to be closed and could
+// not be opened again, or a packet loop that is late. One change at a time: a request that comes
+// during another fails at once, except SIGHUP, which waits. Requests that change nothing never
+// wait.
 #pragma once
 
 #include <functional>

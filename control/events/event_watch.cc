@@ -27,6 +27,10 @@ SwitchState::Job job_of(const ordered_json& row) {
   job.workers = row["workers"].get<std::uint32_t>();
   job.aborts = row["aborts"].get<std::uint64_t>();
   job.last_abort = text_in(row, "last_abort");
+  job.drains = row["drains"].get<std::uint64_t>();
+  job.drained_by = row["drained_by"].get<std::uint32_t>();
+  job.drained_at = row["drained_at"].get<std::uint32_t>();
+  job.pause_us = row["last_pause_us"].get<std::uint64_t>();
   job.missing = row["last_abort_ranks"].get<std::vector<std::uint32_t>>();
   return job;
 }
@@ -47,22 +51,13 @@ SwitchState look_at(dataplane::Switch& sw) {
 }
 
 EventWatch::EventWatch(std::function<SwitchState()> look, EventLog& log)
-    : look_(std::move(look)), log_(log), thread_([this] { run(); }) {}
-
-EventWatch::~EventWatch() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  stop_now_.notify_one();
-  thread_.join();
+    : look_(std::move(look)), log_(log) {
+  thread_.emplace(kPeriod, [this] { look_once(); });
 }
 
 // The last look is taken at the end, so that the log has why the jobs ended.
-void EventWatch::run() {
-  std::unique_lock lock(mutex_);
-  do look_once();
-  while (!stop_now_.wait_for(lock, kPeriod, [this] { return stopping_; }));
+EventWatch::~EventWatch() {
+  thread_.reset();
   look_once();
 }
 

@@ -2,13 +2,12 @@
 // thread of its own; a look asks the packet loops what `show jobs` and `show hosts` ask them.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
-#include <mutex>
-#include <thread>
+#include <optional>
 
 #include "control/events/event_log.h"
 #include "control/events/state_differ.h"
+#include "dataplane/host/periodic_thread.h"
 #include "dataplane/switch/switch.h"
 
 namespace tributary::control {
@@ -24,16 +23,12 @@ class EventWatch {
   EventWatch& operator=(const EventWatch&) = delete;
 
  private:
-  void run();
   void look_once();
 
   const std::function<SwitchState()> look_;
   EventLog& log_;
   StateDiffer differ_;
-  std::mutex mutex_;
-  std::condition_variable stop_now_;
-  bool stopping_ = false;
-  std::thread thread_;
+  std::optional<dataplane::PeriodicThread> thread_;  // last: it uses the others
 };
 
 }  // namespace tributary::control

@@ -1,6 +1,10 @@
 #include "control/events/state_differ.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "core/wire/drain.h"
 
 namespace tributary::control {
 namespace {
@@ -9,6 +13,12 @@ std::string name_of(const SwitchState::Job& job) {
   std::string text = job.name.empty() ? "" : "'" + job.name + "' ";
   if (job.plane != 0) text += "plane " + std::to_string(job.plane) + " ";
   return text;
+}
+
+std::string milliseconds(std::uint64_t microseconds) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1f ms", static_cast<double>(microseconds) / 1e3);
+  return text.data();
 }
 
 std::string list_of(const std::vector<std::uint32_t>& ranks) {
@@ -48,15 +58,30 @@ void StateDiffer::look_at_job(const SwitchState::Job& job, std::vector<Event>& o
       text += "; the latest of " + std::to_string(job.aborts - known.aborts);
     out.push_back({now_, LogLevel::error, "epoch", job.id, text});
   }
-  if (job.running && (!known.running || known.epoch != job.epoch))
+  const bool drained = !is_new && job.drains > known.drains;
+  if (drained) {
+    std::string text = name_of(job) + "epoch drained after " + std::to_string(job.drained_at) +
+                       " ops, " +
+                       (job.drained_by == wire::kByRanks
+                            ? "for another number of ranks"
+                            : "for a change of switch " + std::to_string(job.drained_by));
+    if (job.drains > known.drains + 1)
+      text += "; the latest of " + std::to_string(job.drains - known.drains);
+    out.push_back({now_, LogLevel::notice, "epoch", job.id, text});
+  }
+  const bool begins = job.running && (!known.running || known.epoch != job.epoch);
+  const bool resumes = drained || known.resumes;
+  if (begins)
     out.push_back({now_, LogLevel::notice, "epoch", job.id,
                    name_of(job) + "epoch " + std::to_string(job.epoch) + " runs with " +
-                       std::to_string(job.workers) + " ranks"});
-  else if (known.running && !job.running && job.aborts == known.aborts)
+                       std::to_string(job.workers) + " ranks" +
+                       (resumes ? ", which waited " + milliseconds(job.pause_us) : "")});
+  else if (known.running && !job.running && job.aborts == known.aborts && !drained)
     out.push_back(
         {now_, LogLevel::notice, "epoch", job.id,
          name_of(job) + "epoch " + std::to_string(known.epoch) + " is over: its ranks left"});
-  known = {job.running, job.epoch, job.aborts};
+  known = {job.running, job.epoch, job.aborts, job.drains,
+           resumes && !begins && job.aborts == known.aborts};
 }
 
 void StateDiffer::look_at_seat(const SwitchState::Seat& seat, std::vector<Event>& out) {

@@ -1,8 +1,9 @@
 // Turns two looks at a switch into the events between them. Pure: what it sees and the time are
 // arguments.
 //
-//   epoch of a job began, or ended and why · another completion host serves a shard ·
-//   drops of a port for a reason that had none within the last minute
+//   epoch of a job began, or ended and why, or was drained and how long callers waited · another
+//   completion host serves a shard · drops of a port for a reason that had none within the last
+//   minute
 #pragma once
 
 #include <chrono>
@@ -28,6 +29,10 @@ struct SwitchState {
     std::uint64_t aborts = 0;
     std::string last_abort;              // its reason; "": none
     std::vector<std::uint32_t> missing;  // ranks that it names
+    std::uint64_t drains = 0;            // epochs that ended after an op that all ranks finished
+    std::uint32_t drained_by = 0;        // of the last: the switch that wanted it,
+    std::uint32_t drained_at = 0;        // and how many ops the epoch had
+    std::uint64_t pause_us = 0;          // of callers, before the epoch that runs
   };
   struct Seat {  // which host serves a shard
     std::uint32_t job = 0;
@@ -49,7 +54,7 @@ class StateDiffer {
  public:
   static constexpr auto kQuiet = std::chrono::minutes(1);
 
-  // Events since the look before. Of the first look: what runs, and what was dropped already.
+  // Events since the look before. The first look reports what runs, and what was dropped already.
   std::vector<Event> look(const SwitchState& state, std::chrono::system_clock::time_point now);
 
  private:
@@ -57,6 +62,8 @@ class StateDiffer {
     bool running = false;
     std::uint16_t epoch = 0;
     std::uint64_t aborts = 0;
+    std::uint64_t drains = 0;
+    bool resumes = false;  // the epoch that begins next goes on from one that was drained
   };
   struct Dropped {
     std::uint64_t packets = 0;

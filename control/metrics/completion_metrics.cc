@@ -27,8 +27,8 @@ inline constexpr std::array kCompletionMetrics = {
                      &CompletionCounters::combined_early},
     CompletionMetric{"tributary_completion_marks_total", "Chunks announced as escalated", false, 1,
                      &CompletionCounters::marks},
-    CompletionMetric{"tributary_completion_piece_bytes_total", "Payload of what was held", false, 1,
-                     &CompletionCounters::piece_bytes},
+    CompletionMetric{"tributary_completion_piece_bytes_total", "Payload bytes of held pieces",
+                     false, 1, &CompletionCounters::piece_bytes},
     CompletionMetric{"tributary_completion_duplicates_total", "Pieces whose ranks were all covered",
                      false, 1, &CompletionCounters::duplicates},
     CompletionMetric{"tributary_completion_superseded_total",
@@ -107,13 +107,13 @@ inline constexpr std::array kHostMetrics = {
                &HostCounters::stale_terms},
     HostMetric{"tributary_completion_host_wrong_senders_total",
                "Packets from elsewhere than the host", &HostCounters::wrong_senders},
-    HostMetric{"tributary_completion_host_announced_total", "Chunks announced to who took over",
-               &HostCounters::announced},
+    HostMetric{"tributary_completion_host_announced_total",
+               "Chunks announced to a host that took over", &HostCounters::announced},
     HostMetric{"tributary_completion_host_placements_total", "Placements that a caller asked for",
                &HostCounters::placements},
 };
 
-// Of the engine inside a switch.
+// Figures of the engine inside a switch.
 void add_figures(std::vector<EngineFigures>& figures, const completion::Engine& engine,
                  const config::SwitchConfig& config) {
   for (std::size_t i = 0; i < engine.job_count(); ++i) {
@@ -184,7 +184,7 @@ void collect_completion(Families& out, dataplane::Switch& sw) {
       add_figures(figures, packet_loop->completion(), sw.config());
       memory += packet_loop->completion().memory_bytes();
     }
-    // What is hosted, and who hosts elsewhere, is the same in every configuration.
+    // Hosted engines, and the choice of hosts elsewhere, are the same in every configuration.
     if (const auto* const hosted = packet_loop->hosted()) {
       const completion::Server& server = hosted->server();
       add_figures(figures, server);

@@ -13,7 +13,7 @@
 
 namespace tributary::control {
 
-// What one engine has counted, and how it is told apart.
+// One engine's counters, and the labels that identify it.
 struct EngineFigures {
   Labels labels;
   const completion::JobCounters* counters = nullptr;
@@ -23,10 +23,10 @@ struct EngineFigures {
 void collect_engines(Families& out, std::span<const EngineFigures> engines,
                      std::optional<std::uint64_t> memory_bytes);
 
-// Of a server's, or those that a switch hosts: one for each job and shard.
+// Figures of a server, or of the engines that a switch hosts: one for each job and shard.
 void add_figures(std::vector<EngineFigures>& figures, const completion::Server& server);
 
-// Of the engines inside a switch, and of its dealings with those elsewhere.
+// Figures of the engines inside a switch, and of its exchange with hosts elsewhere.
 void collect_completion(Families& out, dataplane::Switch& sw);
 
 }  // namespace tributary::control

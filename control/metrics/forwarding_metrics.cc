@@ -35,9 +35,9 @@ void collect_groups(Families& out, dataplane::Switch& sw) {
   const auto* snooping = sw.packet_loops()[0].snooping();  // which keeps the groups
   const auto& groups = snooping != nullptr ? snooping->groups().counters() : kNoGroups;
   const auto& messages = snooping != nullptr ? snooping->counters() : kNoMessages;
-  sample(family(out, "tributary_groups", "Multicast groups that somebody wants", true), {},
+  sample(family(out, "tributary_groups", "Multicast groups that a port wants", true), {},
          number(groups.groups));
-  auto& events = family(out, "tributary_group_events_total", "What happened to groups", false);
+  auto& events = family(out, "tributary_group_events_total", "Events of multicast groups", false);
   sample(events, {{"event", "query"}}, number(messages.queries));
   sample(events, {{"event", "query_refused"}}, number(messages.queries_refused));
   sample(events, {{"event", "report"}}, number(messages.reports));
@@ -60,7 +60,7 @@ void collect_lldp(Families& out, dataplane::Switch& sw) {
   auto& neighbours =
       family(out, "tributary_lldp_neighbours", "Neighbours that LLDP tells of", true);
   if (!late) sample(neighbours, {}, sum(&Counters::neighbours));
-  auto& events = family(out, "tributary_lldp_events_total", "What happened to LLDP", false);
+  auto& events = family(out, "tributary_lldp_events_total", "LLDP events", false);
   if (late) return;
   sample(events, {{"event", "sent"}}, sum(&Counters::sent));
   sample(events, {{"event", "received"}}, sum(&Counters::received));
@@ -69,7 +69,7 @@ void collect_lldp(Families& out, dataplane::Switch& sw) {
   sample(events, {{"event", "refused"}}, sum(&Counters::refused));
 }
 
-// Of all loops together.
+// Sums over all loops.
 dataplane::NextHop::Counters counters_of(const dataplane::Switch& sw,
                                          const dataplane::NextHop& router) {
   dataplane::NextHop::Counters sum;
@@ -93,7 +93,7 @@ void collect_next_hops(Families& out, dataplane::Switch& sw) {
     sample(reachable, labels(router),
            counters_of(sw, router).reachable.get() == sw.packet_loops().size() ? 1.0 : 0.0);
   auto& events =
-      family(out, "tributary_next_hop_events_total", "What happened to routers to peers", false);
+      family(out, "tributary_next_hop_events_total", "Events of routers that lead to peers", false);
   for (const auto& router : routers) {
     const dataplane::NextHop::Counters sum = counters_of(sw, router);
     const auto event = [&](const char* name, const Counter& counter) {

@@ -19,10 +19,14 @@ struct HttpPage {
   std::string body;
 };
 
+// Behind the '?' of a request, decoded. Of a name that comes twice, the latter value.
+using HttpQuery = std::map<std::string, std::string>;
+
 class HttpServer {
  public:
-  // By path, such as "/metrics". One that throws is answered with 500 and what it says.
-  using Pages = std::map<std::string, std::function<HttpPage()>>;
+  // By path, such as "/metrics". One that throws std::invalid_argument is answered with 400 and
+  // what it says, one that throws another exception with 500.
+  using Pages = std::map<std::string, std::function<HttpPage(const HttpQuery&)>>;
 
   // LISTEN is IPV4:PORT or [IPV6]:PORT; port 0 takes any that is free. Throws std::runtime_error
   // "LISTEN: cannot bind: why".

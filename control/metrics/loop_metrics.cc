@@ -101,7 +101,7 @@ void collect_queues(Families& out, dataplane::Switch& sw) {
              number(queue.packets));
 }
 
-// Between the first lcore and each other. None where nobody snoops, or there is one lcore.
+// Between the first lcore and each other. None where snooping is off, or there is one lcore.
 void collect_groups(Families& out, const dataplane::PacketLoops& workers) {
   const std::size_t lcores = workers.group_rings() == nullptr ? 0 : workers.size();
   const auto each = [&](const char* name, const char* help, bool back, auto member) {

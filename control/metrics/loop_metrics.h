@@ -9,7 +9,7 @@
 
 namespace tributary::control {
 
-// Of multicast groups: what went from one lcore to another, and messages that found no room.
+// Multicast group messages from one lcore to another, and those that found no room.
 struct HandedGroups {
   std::uint64_t over = 0;
   std::uint64_t full = 0;

@@ -39,6 +39,14 @@ inline constexpr std::array kJobMetrics = {
     JobMetric{"tributary_job_nacks_total", "Refusals", false, 1, &JobCounters::nacks},
     JobMetric{"tributary_job_joins_total", "JOIN packets", false, 1, &JobCounters::joins},
     JobMetric{"tributary_job_epochs_total", "Epochs started", false, 1, &JobCounters::epochs},
+    JobMetric{"tributary_job_drains_total", "Epochs that ended after an op that all ranks finished",
+              false, 1, &JobCounters::drains},
+    JobMetric{"tributary_job_retries_total",
+              "Epochs in which ranks do again what they lost with another one", false, 1,
+              &JobCounters::retries},
+    JobMetric{"tributary_job_last_pause_seconds",
+              "Time that ranks waited for the latest epoch that follows another one", true, 1e-9,
+              &JobCounters::last_pause_ns},
     JobMetric{"tributary_job_slots_open", "Chunks being summed", true, 1, &JobCounters::slots_open},
     JobMetric{"tributary_job_slots_high_water", "Most chunks being summed at once", true, 1,
               &JobCounters::slots_high_water},
@@ -51,7 +59,7 @@ inline constexpr std::array kJobMetrics = {
               &JobCounters::slot_hold_ns_max},
 };
 
-// Of a job in one shard; exported with the label `shard`, too.
+// A metric of a job in one shard; exported with the label `shard`, too.
 struct ShardMetric {
   const char* name;
   const char* help;
@@ -85,8 +93,8 @@ inline constexpr std::array kShardMetrics = {
                 &ShardCounters::recalls},
     ShardMetric{"tributary_shard_host_results_total", "Results that came back", false,
                 &ShardCounters::host_results},
-    ShardMetric{"tributary_shard_degraded_results_total", "Of those, results that lack ranks",
-                false, &ShardCounters::degraded},
+    ShardMetric{"tributary_shard_degraded_results_total", "Returned results that lack ranks", false,
+                &ShardCounters::degraded},
     ShardMetric{"tributary_shard_late_total", "Late data that was answered with such a result",
                 false, &ShardCounters::late},
     ShardMetric{"tributary_shard_overflows_total", "Results marked as overflowed", false,
@@ -100,7 +108,8 @@ inline constexpr std::array kShardMetrics = {
                 false, &ShardCounters::marked_results},
     ShardMetric{"tributary_shard_cache_hits_total", "Acknowledged results found when asked for",
                 false, &ShardCounters::cache_hits},
-    ShardMetric{"tributary_shard_cache_misses_total", "Those that were gone", false,
+    ShardMetric{"tributary_shard_cache_misses_total",
+                "Acknowledged results that were gone when asked for", false,
                 &ShardCounters::cache_misses},
     ShardMetric{"tributary_shard_cache_evictions_total",
                 "Results of the job that made room for newer ones, which may be another job's",

@@ -10,11 +10,13 @@
 #include "control/metrics/loop_metrics.h"
 #include "control/metrics/metric_family.h"
 #include "control/metrics/metric_table.h"
+#include "control/metrics/names_metrics.h"
 #include "control/metrics/straggler_metrics.h"
+#include "control/metrics/telemetry_metrics.h"
 #include "control/text/show_text.h"
 #include "core/invariant.h"
+#include "dataplane/memif/memif_server.h"
 #include "dataplane/port/eal.h"
-#include "dataplane/port/memif_hello.h"
 
 namespace tributary::control {
 namespace {
@@ -32,6 +34,11 @@ void collect_process(Families& out, dataplane::Switch& sw) {
   const auto each_pool = [&](auto& to, auto count) {
     for (const auto& pool : sw.pools())
       sample(to, {{"socket", config::socket_name(pool->socket())}}, count(*pool));
+    sw.for_each_port([&](std::size_t, const dataplane::Port& port) {
+      if (const dataplane::OwnPool* const own = port.own_pool())
+        sample(to, {{"port", port.name()}, {"socket", config::socket_name(own->pool().socket())}},
+               count(own->pool()));
+    });
   };
   using dataplane::FramePool;
   each_pool(family(out, "tributary_packet_buffers", "Packet buffers in the pool", true),
@@ -48,11 +55,15 @@ void collect_process(Families& out, dataplane::Switch& sw) {
                 "Messages of the engine that found no room; any is a defect", false),
          {}, sum(sw, [](const dataplane::PacketLoop& w) { return number(w.outbox_overflows()); }));
   sample(family(out, "tributary_invariant_breaches_total",
-                "What must never happen and did; any is a defect, and the log says which", false),
+                "Broken invariants; any is a defect, and the log says which", false),
          {}, static_cast<double>(invariant_breaches()));
-  sample(family(out, "tributary_memif_clients_gone_total",
-                "Clients of memif that connected and left before HELLO", false),
-         {}, number(dataplane::memif_clients_gone()));
+  sample(
+      family(out, "tributary_memif_clients_gone_total",
+             "Clients of memif that came to a socket and left before they were connected", false),
+      {}, number(dataplane::MemifServer::instance().counters().gone));
+  sample(family(out, "tributary_memif_clients_refused_total",
+                "Clients of memif that were turned away or put out, with a reason", false),
+         {}, number(dataplane::MemifServer::instance().counters().refused));
 }
 
 void collect_losses(Families& out, dataplane::Switch& sw) {
@@ -104,7 +115,8 @@ void collect_ports(Families& out, dataplane::Switch& sw) {
       PortMetric{"tributary_port_ecn_marked_total",
                  "Frames that were told of the queue which they joined",
                  &dataplane::PortCounters::ecn_marked},
-      PortMetric{"tributary_port_ecn_marked_jobs_total", "Of those, jobs' own packets",
+      PortMetric{"tributary_port_ecn_marked_jobs_total",
+                 "Jobs' own packets among the marked frames",
                  &dataplane::PortCounters::ecn_marked_jobs},
       PortMetric{"tributary_port_reassembled_total",
                  "Datagrams to the switch that were put together from fragments",
@@ -152,6 +164,11 @@ void collect_jobs(Families& out, dataplane::Switch& sw) {
     for (std::size_t i = 0; i < jobs.size(); ++i)
       sample(to, labels(i), number(counters[i].*metric.counter) * metric.scale);
   }
+  auto& pauses = histogram_family(out, "tributary_job_pause_seconds",
+                                  "Time that ranks waited for an epoch that follows another one");
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    pauses.metric.push_back(
+        histogram_of(labels(i), counters[i].pauses, counters[i].pause_ns, 1e-9));
   auto& aborts = family(out, "tributary_job_aborts_total", "Epochs that were aborted", false);
   for (std::size_t i = 0; i < jobs.size(); ++i)
     for (const auto& abort : kAbortMetrics) {
@@ -212,7 +229,7 @@ void collect_shards(Families& out, dataplane::Switch& sw) {
 void collect_fdb(Families& out, dataplane::Switch& sw) {
   const auto& fdb = sw.packet_loops()[0].fdb().counters();  // every lcore has them all
   sample(family(out, "tributary_fdb_entries", "Learned addresses", true), {}, number(fdb.entries));
-  auto& events = family(out, "tributary_fdb_events_total", "What happened to addresses", false);
+  auto& events = family(out, "tributary_fdb_events_total", "Events of learned addresses", false);
   sample(events, {{"event", "learned"}}, number(fdb.learned));
   sample(events, {{"event", "moved"}}, number(fdb.moved));
   sample(events, {{"event", "aged"}}, number(fdb.aged));
@@ -237,6 +254,8 @@ std::vector<MetricFamily> Metrics::Collect() const {
   collect_loops(out, switch_);
   collect_fdb(out, switch_);
   collect_forwarding(out, switch_);
+  collect_telemetry(out, switch_);
+  collect_names(out, switch_);
   return out;
 }
 
@@ -244,7 +263,7 @@ namespace {
 
 HttpServer::Pages with_metrics(std::shared_ptr<prometheus::Collectable> source,
                                HttpServer::Pages pages) {
-  pages["/metrics"] = [source = std::move(source)] {
+  pages["/metrics"] = [source = std::move(source)](const HttpQuery&) {
     return HttpPage{200, "text/plain; version=0.0.4; charset=utf-8",
                     prometheus::TextSerializer().Serialize(source->Collect())};
   };
@@ -255,8 +274,8 @@ HttpServer::Pages with_metrics(std::shared_ptr<prometheus::Collectable> source,
 
 MetricsServer::MetricsServer(const std::string& listen, dataplane::Switch& sw)
     : MetricsServer(listen, std::make_shared<Metrics>(sw),
-                    {{"/healthz", [&sw] { return health_page(sw); }},
-                     {"/readyz", [&sw] { return readiness_page(sw); }}}) {}
+                    {{"/healthz", [&sw](const HttpQuery&) { return health_page(sw); }},
+                     {"/readyz", [&sw](const HttpQuery&) { return readiness_page(sw); }}}) {}
 
 MetricsServer::MetricsServer(const std::string& listen,
                              std::shared_ptr<prometheus::Collectable> source,

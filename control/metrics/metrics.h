@@ -1,8 +1,8 @@
 // The Prometheus endpoint: counters and gauges, read where they stand when a scrape comes.
 //
-// What a packet loop has that is late for a change of the configuration is not looked at: series of
-// its jobs are left out until it has come to it, and so are sums over all loops, which must not go
-// down. tributary_loop_late says so.
+// Skips loops that are late for a change of the configuration: until they have taken it, there are
+// no series of their jobs, nor sums over all loops, which must not go down. tributary_loop_late
+// says so.
 //
 // Everything exported is listed in docs/operating/metrics.md; a test compares the two.
 #pragma once

@@ -24,7 +24,8 @@ constexpr std::array kChildMetrics = {
                 "Arrivals of first or last chunks, of ops 50 us apart and of every seventh", 1,
                 &ChildTotals::timed_arrivals},
     ChildMetric{"tributary_child_lateness_seconds_total",
-                "Of those, behind the first arrival of the chunk", 1e-9, &ChildTotals::lateness_ns},
+                "Time behind the first arrival of the chunk, summed over the timed arrivals", 1e-9,
+                &ChildTotals::lateness_ns},
 };
 
 }  // namespace

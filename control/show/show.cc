@@ -42,7 +42,7 @@ std::vector<aggregator::JobStatus> job_status(dataplane::Switch& sw) {
   return jobs;
 }
 
-// Of each loop as many as are shown at most.
+// Takes at most as many slots from each loop as are shown.
 std::vector<aggregator::SlotStatus> slot_status(dataplane::Switch& sw) {
   const auto look = [](dataplane::PacketLoop& w, Instant now, aggregator::SlotPlace& place,
                        std::vector<aggregator::SlotStatus>& slots) {
@@ -58,6 +58,14 @@ std::vector<aggregator::SlotStatus> slot_status(dataplane::Switch& sw) {
 ordered_json mac_of(const wire::UdpPeer& peer) {
   if (peer.ipv4 == 0) return {};
   return peer.is_routed() ? "routed" : config::format_mac(peer.mac);
+}
+
+// A UDP port behind the address, or a queue pair.
+std::string address_of(const Endpoint& peer) {
+  if (peer.front_end() == FrontEndId::rdma)
+    return config::format_ipv4(ipv4_of(peer.node())) + " qp " +
+           std::to_string(peer.flow() & wire::kMaxQpn);
+  return config::format_ipv4(ipv4_of(peer.node())) + ":" + std::to_string(peer.flow());
 }
 
 ordered_json vlan_of(const std::optional<std::uint16_t>& tci) {
@@ -81,18 +89,23 @@ std::ptrdiff_t here(const aggregator::JobStatus& job) {
                        [](const auto& member) { return member.present; });
 }
 
+// At most so long; in ns.
+std::uint64_t pause_p99(const aggregator::JobCounters& counters) {
+  return counters.pauses.percentile(99, std::uint64_t{1} << 35);
+}
+
 std::uint64_t aborts(const aggregator::JobCounters& counters) {
   std::uint64_t all = 0;
   for (const AbortMetric& metric : kAbortMetrics) all += (counters.*metric.counter).get();
   return all;
 }
 
-// Of whose state a table is; counters that any thread may read are nobody's.
-constexpr std::size_t kNobody = 0;
+// The owner of a table's state. Counters that any thread may read have none.
+constexpr std::size_t kNoLoop = 0;
 constexpr std::size_t kFirstLoop = 1;
 constexpr std::size_t kEveryLoop = config::kMaxLcores;
 
-// First the notes: a loop that wakes up in between is told of in vain.
+// Notes first: if a loop wakes up in between, a note is stale, which does no harm.
 template <typename F>
 ShowAnswer with_notes(const dataplane::Switch& sw, std::size_t lcores, F rows) {
   std::vector<std::string> notes = late_notes(sw, lcores);
@@ -105,9 +118,10 @@ ShowAnswer with_notes(const dataplane::Switch& sw, std::size_t lcores, F rows) {
 
 std::string Show::tables() {
   return "ports, jobs, members, tree, slots, holds [JOB], stragglers [JOB], completion, escalated, "
-         "hosts, seats, op JOB/OP, drops, stages [LCORE], lcores, rxq, handover, "
-         "fdb [vlan=N] [port=NAME], vlans, acl, groups, lldp, routes, neighbours, fragments, "
-         "buffers, config, overrides, events [SECONDS]";
+         "hosts, seats, op JOB/OP, ops JOB, drops, stages [LCORE], lcores, rxq, "
+         "handover, fdb [vlan=N] [port=NAME], vlans, acl, groups, lldp, routes, neighbours, qps, "
+         "names, fragments, buffers, telemetry [ports], collisions, config, overrides, events "
+         "[SECONDS]";
 }
 
 ShowAnswer Show::answer(const std::string& what) {
@@ -116,8 +130,8 @@ ShowAnswer Show::answer(const std::string& what) {
     ordered_json (Show::*rows)();
     std::size_t of;
   };
-  static constexpr std::array<Table, 24> kTables = {{
-      {"ports", &Show::ports, kNobody},
+  static constexpr std::array<Table, 26> kTables = {{
+      {"ports", &Show::ports, kNoLoop},
       {"jobs", &Show::jobs, kEveryLoop},
       {"members", &Show::members, kEveryLoop},
       {"tree", &Show::tree, kEveryLoop},
@@ -127,19 +141,21 @@ ShowAnswer Show::answer(const std::string& what) {
       {"escalated", &Show::escalated, kEveryLoop},
       {"hosts", &Show::hosts, kEveryLoop},
       {"seats", &Show::seats, kEveryLoop},
-      {"drops", &Show::drops, kNobody},
-      {"stages", &Show::stages, kNobody},
+      {"drops", &Show::drops, kNoLoop},
+      {"stages", &Show::stages, kNoLoop},
       {"lcores", &Show::lcores, kEveryLoop},
       {"rxq", &Show::rxq, kEveryLoop},
-      {"handover", &Show::handover, kNobody},
+      {"handover", &Show::handover, kNoLoop},
       {"acl", &Show::acl, kEveryLoop},
       {"groups", &Show::groups, kFirstLoop},
       {"lldp", &Show::lldp, kEveryLoop},
-      {"routes", &Show::routes, kNobody},
+      {"routes", &Show::routes, kNoLoop},
       {"neighbours", &Show::neighbours, kEveryLoop},
-      {"fragments", &Show::fragments, kNobody},
-      {"buffers", &Show::buffers, kNobody},
-      {"config", &Show::config, kNobody},
+      {"qps", &Show::qps, kEveryLoop},
+      {"names", &Show::names, kEveryLoop},
+      {"fragments", &Show::fragments, kNoLoop},
+      {"buffers", &Show::buffers, kNoLoop},
+      {"config", &Show::config, kNoLoop},
       {"vlans", &Show::vlans, kFirstLoop},
   }};
   const auto held = switch_.hold();
@@ -157,9 +173,11 @@ ShowAnswer Show::answer_about(const std::string& what) {
     std::size_t of;
     bool whole;  // may be asked for as such
   };
-  static constexpr std::array<Table, 5> kTables = {{
+  static constexpr std::array<Table, 7> kTables = {{
+      {"telemetry", &Show::telemetry, kNoLoop, true},
+      {"ops", &Show::ops, kEveryLoop, false},
       {"holds", &Show::holds_of, kEveryLoop, false},
-      {"stages", &Show::stages_of, kNobody, false},
+      {"stages", &Show::stages_of, kNoLoop, false},
       {"op", &Show::op, kEveryLoop, false},
       {"fdb", &Show::fdb, kFirstLoop, true},
       {"stragglers", &Show::stragglers, kEveryLoop, true},
@@ -193,7 +211,7 @@ ordered_json Show::jobs() {
                     {"lcore", p.lcore},
                     {"state", aggregator::name_of(of_job->state)},
                     {"epoch", of_job->epoch},
-                    {"workers", job.workers},
+                    {"workers", config::resizes(job) ? of_job->members.size() : job.workers},
                     {"present", here(*of_job)},
                     {"slots_open", c.slots_open.get()},
                     {"slots_high_water", c.slots_high_water.get()},
@@ -211,6 +229,13 @@ ordered_json Show::jobs() {
                     {"marked_data", c.marked_data.get()},
                     {"slot_marks", c.slot_marks.get()},
                     {"marked_results", c.marked_results.get()},
+                    {"drains", c.drains.get()},
+                    {"drained_by", c.drained_by.get()},
+                    {"drained_at", c.drained_at.get()},
+                    {"retries", c.retries.get()},
+                    {"last_pause_us", c.last_pause_ns.get() / 1000},
+                    {"pause_p99_us", pause_p99(c) / 1000},
+                    {"held", of_job->held},
                     {"aborts", aborts(c)},
                     {"last_abort", wire::name_of(of_job->last_abort)},
                     {"last_abort_ranks", of_job->last_abort_ranks}});
@@ -229,8 +254,7 @@ ordered_json Show::members() {
                       {"rank", member.rank},
                       {"present", member.present},
                       {"port", or_null(known, switch_.port_name(peer.port))},
-                      {"address", or_null(known, config::format_ipv4(peer.ipv4) + ":" +
-                                                     std::to_string(peer.udp_port))},
+                      {"address", or_null(known, address_of(member.peer))},
                       {"mac", mac_of(peer)},
                       {"vlan", vlan_of(peer.vlan_tci)},
                       {"silent_ms", or_null(member.present, milliseconds(member.silent_for))},

@@ -1,10 +1,10 @@
-// What `show` answers: tables of the running switch as lists of flat JSON objects.
+// Answers `show`: tables of the running switch as lists of flat JSON objects.
 //
 // Counters are read where they stand. The state of engines and FDB is read on the packet loops'
-// lcores, through their mailboxes, so what an answer says of a job is consistent, and costs its
-// loop short requests: of what may be large a piece at a time, and packets go on in between. Of the
-// FDB every lcore has a copy; that of lcore 0 is shown. What a loop has that is late for a change
-// of the configuration is left out, with a note (control/text/late_loops.h).
+// lcores, through their mailboxes, so an answer about a job is consistent, and costs its loop short
+// requests; large tables are read piece by piece, and packets go on in between. Every lcore has a
+// copy of the FDB; that of lcore 0 is shown. A loop that is late for a change of the configuration
+// is left out, with a note (control/text/late_loops.h).
 #pragma once
 
 #include <string>
@@ -37,6 +37,7 @@ class Show {
   nlohmann::ordered_json escalated();
   nlohmann::ordered_json op(const std::string& name);
   nlohmann::ordered_json stragglers(const std::string& job);
+  nlohmann::ordered_json ops(const std::string& job);
   nlohmann::ordered_json holds();
   nlohmann::ordered_json holds_of(const std::string& job);
   nlohmann::ordered_json hosts();
@@ -55,6 +56,10 @@ class Show {
   nlohmann::ordered_json lldp();
   nlohmann::ordered_json routes();
   nlohmann::ordered_json neighbours();
+  nlohmann::ordered_json qps();
+  nlohmann::ordered_json names();
+  nlohmann::ordered_json telemetry(const std::string& which);
+  nlohmann::ordered_json telemetry_ports();
   nlohmann::ordered_json config();
 
   dataplane::Switch& switch_;

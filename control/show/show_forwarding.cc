@@ -35,7 +35,8 @@ ordered_json Show::acl() {
   return rows;
 }
 
-// Of the lcore that keeps them, a piece at a time: there may be 65,536, and a port for each VLAN.
+// Read on the lcore that keeps the groups, a piece at a time: there may be 65,536, and a port for
+// each VLAN.
 ordered_json Show::groups() {
   ordered_json rows = ordered_json::array();
   if (switch_.packet_loops()[0].is_late()) return rows;

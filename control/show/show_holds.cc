@@ -105,8 +105,7 @@ ordered_json Show::holds_of(const std::string& which) {
     times.include(placed.engine().counters(placed.index).slot_hold);
   }
   if (found) return buckets_of(times);
-  check_in_time(switch_, id);
-  throw std::invalid_argument("job " + which + " is not here; `show jobs` lists those that are");
+  refuse_job(switch_, id);
 }
 
 }  // namespace tributary::control

@@ -38,7 +38,7 @@ ordered_json served_rows(const completion::Server& server,
   return rows;
 }
 
-// Who finishes chunks of which shard, where that is not settled to be this switch.
+// Hosts of shards, where the choice is not settled to be this switch.
 ordered_json Show::hosts() {
   ordered_json rows = ordered_json::array();
   auto seats = on_every_loop(switch_, [](dataplane::PacketLoop& w, Instant now) {
@@ -50,7 +50,7 @@ ordered_json Show::hosts() {
   return rows;
 }
 
-// What this switch hosts for roots above.
+// Seats that this switch hosts for roots above.
 ordered_json Show::seats() {
   ordered_json rows = ordered_json::array();
   for (const auto& packet_loop : switch_.packet_loops()) {

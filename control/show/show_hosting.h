@@ -10,7 +10,7 @@
 namespace tributary::control {
 
 nlohmann::ordered_json seat_row(const completion::SeatStatus& seat);
-// Of a server, or of a switch that hosts; `seats` is its status().
+// For a server, or a switch that hosts; `seats` is its status().
 nlohmann::ordered_json served_rows(const completion::Server& server,
                                    const std::vector<completion::ServerSeatStatus>& seats);
 

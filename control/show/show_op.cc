@@ -1,5 +1,6 @@
-// `show op JOB/OP`: the time-line of an op, over all shards of this switch; plane by plane, each of
-// which counts from its own first contribution.
+// `show ops JOB`: the ops that are still known. `show op JOB/OP`: the timeline of an op, over all
+// shards of this switch; plane by plane, each of which counts from its own first contribution.
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <map>
@@ -35,7 +36,36 @@ ordered_json row_of(std::size_t plane, const aggregator::OpLine& line) {
           {"chunks", line.chunks},
           {"until_ms", milliseconds(line.until)},
           {"behind_ms", ordered_json()},
-          {"late_ms", or_null(line.late > Duration(), milliseconds(line.late))}};
+          {"late_ms", or_null(line.late > Duration(), milliseconds(line.late))},
+          {"hops", ordered_json()}};
+}
+
+// Where a sampled packet of the op has told of it: its hops from the sender on.
+ordered_json hops_of(const std::vector<dataplane::OpHops::Entry>& sampled, std::size_t plane,
+                     const aggregator::OpLine& line) {
+  using dataplane::OpHops;
+  using telemetry::kUnknown32;
+  if (line.sender == aggregator::OpLine::kNoSender) return {};
+  const auto sender = line.sender == aggregator::OpLine::kParent ? OpHops::kParent : line.sender;
+  const auto found = std::find_if(sampled.begin(), sampled.end(), [&](const OpHops::Entry& one) {
+    return one.plane == plane && one.child == sender;
+  });
+  if (found == sampled.end()) return {};
+  ordered_json hops = ordered_json::array();
+  for (const OpHops::Hop& hop : found->path())
+    hops.push_back({{"node", or_null(hop.node != kUnknown32, hop.node)},
+                    {"latency_us", or_null(hop.latency_ns != kUnknown32,
+                                           static_cast<double>(hop.latency_ns) / 1000)}});
+  return hops;
+}
+
+// Packets may come in at other loops than the one that has the job.
+std::vector<dataplane::OpHops::Entry> sampled_of(const dataplane::Switch& sw, std::uint32_t job,
+                                                 std::uint32_t op) {
+  return on_every_loop(sw, [job, op](dataplane::PacketLoop& w, Instant) {
+    return w.telemetry() == nullptr ? std::vector<dataplane::OpHops::Entry>()
+                                    : w.telemetry()->op_hops().of(job, op);
+  });
 }
 
 // Arrivals: how long after the first data of the same chunk. One that is behind need not be late.
@@ -51,6 +81,31 @@ void add_behind(ordered_json& rows) {
 
 }  // namespace
 
+ordered_json Show::ops(const std::string& name) {
+  const auto job = number_of(name);
+  if (!job) throw std::invalid_argument("'" + name + "' names no job; its id does, a number");
+  ordered_json rows = ordered_json::array();
+  const auto owners = switch_.owners_of(*job);
+  for (std::size_t plane = 0; plane < owners.size(); ++plane) {
+    if (owners[plane]->is_late()) continue;
+    const auto ops = on_loop(*owners[plane], [job = *job](dataplane::PacketLoop& w, Instant now) {
+      return w.engine().known_ops(job, now);
+    });
+    for (const auto& op : ops)
+      rows.push_back({{"op", op.op},
+                      {"plane", plane},
+                      {"ago_ms", milliseconds(op.ago)},
+                      {"arrivals", op.timed ? "kept" : "not kept"},
+                      {"result", op.finished ? "made" : "not yet"},
+                      {"trouble", op.trouble}});
+  }
+  const auto placed = switch_.jobs();
+  if (std::any_of(placed.begin(), placed.end(),
+                  [&](const dataplane::LoopJob& one) { return one.config().id == *job; }))
+    return rows;
+  refuse_job(switch_, *job);
+}
+
 ordered_json Show::op(const std::string& name) {
   const std::string_view text = name;
   const std::size_t slash = text.find('/');
@@ -61,14 +116,17 @@ ordered_json Show::op(const std::string& name) {
     throw std::invalid_argument("'" + name +
                                 "' names no op; JOB/OP does, two numbers such as 1/42");
   ordered_json rows = ordered_json::array();
+  const auto sampled = sampled_of(switch_, *job, *id);
   const auto owners = switch_.owners_of(*job);
   for (std::size_t plane = 0; plane < owners.size(); ++plane) {
     if (owners[plane]->is_late()) continue;
     for (const auto& line :
          on_loop(*owners[plane], [job = *job, id = *id](dataplane::PacketLoop&w, Instant now) {
            return w.engine().op_lines(job, id, now);
-         }))
+         })) {
       rows.push_back(row_of(plane, line));
+      rows.back()["hops"] = hops_of(sampled, plane, line);
+    }
   }
   add_behind(rows);
   if (!rows.empty()) return rows;

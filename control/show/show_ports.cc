@@ -52,15 +52,27 @@ ordered_json Show::drops() {
   return rows;
 }
 
+namespace {
+
+// `port`: the only one that takes buffers of the pool; null: all that have no pool of their own.
+ordered_json buffers_row(const dataplane::FramePool& pool, const ordered_json& port) {
+  const std::uint32_t free = std::min(pool.free_buffers(), pool.buffers());
+  return {{"socket", socket_or_null(pool.socket())},
+          {"port", port},
+          {"buffers", pool.buffers()},
+          {"in_use", pool.buffers() - free},
+          {"free", free}};
+}
+
+}  // namespace
+
 ordered_json Show::buffers() {
   ordered_json rows = ordered_json::array();
-  for (const auto& pool : switch_.pools()) {
-    const std::uint32_t free = std::min(pool->free_buffers(), pool->buffers());
-    rows.push_back({{"socket", socket_or_null(pool->socket())},
-                    {"buffers", pool->buffers()},
-                    {"in_use", pool->buffers() - free},
-                    {"free", free}});
-  }
+  for (const auto& pool : switch_.pools()) rows.push_back(buffers_row(*pool, nullptr));
+  switch_.for_each_port([&](std::size_t, const dataplane::Port& port) {
+    if (const dataplane::OwnPool* const own = port.own_pool())
+      rows.push_back(buffers_row(own->pool(), port.name()));
+  });
   return rows;
 }
 

@@ -1,4 +1,4 @@
-// What a switch knows of peers behind routers.
+// `show routes`: peers behind routers, as the switch knows them.
 #include <nlohmann/json.hpp>
 
 #include "config/text/codec.h"

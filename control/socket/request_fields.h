@@ -1,5 +1,5 @@
-// Fields of a request on the control socket. What is wrong with one is an std::invalid_argument
-// that names it and what is allowed.
+// Fields of a request on the control socket. An invalid one is an std::invalid_argument that names
+// it and what is allowed.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// A thread that does what it is given, one after the other. What a request leads to is said when
-// its place is free: whoever hears of it may ask again at once, and finds room.
+// A thread that does its tasks one after the other. A task's result is sent after its place is
+// free: a client that has the answer may ask again at once, and finds room.
 //
 // post() is any thread's; made and stopped by its owner.
 #pragma once

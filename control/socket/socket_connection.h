@@ -4,7 +4,7 @@
 //      └───────────── the client has gone, or has sent too much ──────────────────────▲
 //
 // Never blocks. The server's thread alone uses it; but while it is answering, the line and the
-// descriptor are those of the thread that answers, and nobody touches anything.
+// descriptor belong to the thread that answers, and no other thread touches them.
 #pragma once
 
 #include <chrono>
@@ -29,7 +29,7 @@ class SocketConnection {
   [[nodiscard]] int fd() const { return fd_; }
   // Waits for its client.
   [[nodiscard]] bool waits() const { return state_ == State::reading || state_ == State::writing; }
-  // What of the client it waits for, as poll() knows it; 0: nothing.
+  // Events of the client that it waits for, as poll() knows them; 0: none.
   [[nodiscard]] short events() const;
   // By when the client must have done its part.
   [[nodiscard]] Clock::time_point deadline() const { return deadline_; }
@@ -41,7 +41,7 @@ class SocketConnection {
   void advance(std::size_t most, std::string_view too_long, Clock::time_point reply_by);
   // Sends what it can at once. `deadline`: for all of it.
   void reply(std::string text, Clock::time_point deadline);
-  // Somebody else has taken the descriptor over.
+  // Another thread has taken the descriptor over.
   void release();
 
  private:

@@ -138,7 +138,8 @@ void SocketServer::wait() {
   }
   polls_ = {{wake_event_, POLLIN, 0}, {room ? listener_ : -1, POLLIN, 0}};
   for (const SocketConnection& connection : connections_) {
-    // Of one that waits for an answer, even its end would wake us up, again and again.
+    // A connection that waits for an answer is not polled: its end alone would wake us up again and
+    // again.
     polls_.push_back({connection.waits() ? connection.fd() : -1, connection.events(), 0});
     if (connection.waits()) until = std::min(until, connection.deadline());
   }

@@ -4,13 +4,13 @@
 //
 //   server's thread    all connections at once: accepts, reads, writes, and never waits for one
 //     ├─▶ quick lane   answers, one request after the other; takes connections over
-//     └─▶ long lane    answers what takes long, one after the other: what changes the
-//                      configuration may wait for devices, and nobody who only asks waits for it
+//     └─▶ long lane    answers what takes long, one after the other: changes of the configuration
+//                      may wait for devices, and requests that only read do not wait for them
 //
-// A client that is slow or silent keeps nobody waiting: there are as many connections as
-// Limits::connections, and a newcomer to a full house takes the place of the client that has kept
-// the server waiting for longest. The socket file has mode 0660. A file left by a process that died
-// is replaced; one that somebody still answers on is not. The file goes with the object.
+// A client that is slow or silent delays no other client: there are Limits::connections
+// connections, and when all are taken, a newcomer replaces the client that has kept the server
+// waiting for longest. The socket file has mode 0660. A file left by a process that died is
+// replaced; one on which a process still answers is not. The file goes with the object.
 #pragma once
 
 #include <atomic>
@@ -45,7 +45,7 @@ class SocketServer {
     std::size_t waiting_long = 8;             // with the one that is under way
     std::chrono::milliseconds request{2000};  // for the whole line
     std::chrono::milliseconds reply{10000};   // to take all of it
-    std::chrono::milliseconds grace{100};     // nobody is silent who has not been for so long
+    std::chrono::milliseconds grace{100};     // a client that is silent for less is not replaced
   };
   struct Options {
     Takeover takeover{};
@@ -81,7 +81,7 @@ class SocketServer {
   void take_answers();
   void drop_late();
   void accept_one();
-  // Of those that wait for their clients, the one that has for longest; end(): none does.
+  // The connection that waits for its client for longest; end(): none waits.
   std::list<SocketConnection>::iterator longest_waiting();
   // From when on it may have to make way.
   [[nodiscard]] Clock::time_point patience_ends(const SocketConnection& connection) const;

@@ -93,7 +93,7 @@ StragglerHistory::Changes StragglerHistory::add(std::span<const Duration> latene
   if (policy_.exclude == config::ExcludeBy::largest)
     most = std::min<std::size_t>(most, policy_.most);
   for (const std::uint32_t child : candidates()) {
-    // Who is well again is not blamed for the ops before.
+    // A child that is well again is not blamed for the ops before.
     if (children_[child].excluded || children_[child].well_for >= policy_.recovered_ops) continue;
     if (excluded == most) break;
     ++excluded;

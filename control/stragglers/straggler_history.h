@@ -1,11 +1,11 @@
-// Who was late in the last K ops of a job at one switch, and who is therefore to be excluded or
-// taken back (T12, T13).
+// Which children were late in the last K ops of a job at one switch, and which of them are
+// therefore to be excluded or taken back (T12, T13).
 //
 //   lateness of each child, op by op ──combine over K──▶ the N largest, or all above a threshold
 //                                                             │ excluded
 //              taken back ◀──below a lower limit, so many ops in a row
 //
-// At least one child is always waited for, and nobody is excluded whose lateness would have it
+// At least one child is always waited for, and no child is excluded whose lateness would have it
 // taken back at once. Pure: no clock, no I/O, no threads. One thread at a time calls it.
 #pragma once
 
@@ -37,7 +37,7 @@ class StragglerHistory {
   Changes add(std::span<const Duration> lateness);
   // It could not be done, or was done by hand.
   void set_excluded(std::uint32_t child, bool excluded);
-  // Another epoch: everybody takes part, and nothing is known.
+  // Another epoch: every child takes part, and no lateness is known.
   void reset();
 
   // Over the last K ops, by child; zeros before there are as many.

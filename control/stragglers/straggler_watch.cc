@@ -36,27 +36,15 @@ StragglerWatch::StragglerWatch(dataplane::Switch& sw,
       if (job.stragglers.exclude != config::ExcludeBy::none)
         jobs_.emplace_back(job, plane, sw.packet_loops()[lcore], place);
     }
-  if (!jobs_.empty()) thread_ = std::thread([this] { run(); });
+  if (!jobs_.empty()) thread_.emplace(kPeriod, [this] { look_at_all(); });
 }
 
-StragglerWatch::~StragglerWatch() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  stop_now_.notify_one();
-  if (thread_.joinable()) thread_.join();
-}
-
-void StragglerWatch::run() {
-  std::unique_lock lock(mutex_);
-  while (!stop_now_.wait_for(lock, kPeriod, [this] { return stopping_; })) {
-    for (Job& job : jobs_) {
-      try {
-        look(job);
-      } catch (const std::runtime_error&) {
-        // The loop did not answer; the history waits for us.
-      }
+void StragglerWatch::look_at_all() {
+  for (Job& job : jobs_) {
+    try {
+      look(job);
+    } catch (const std::runtime_error&) {
+      // The loop did not answer; the history waits for us.
     }
   }
 }

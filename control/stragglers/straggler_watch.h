@@ -3,21 +3,21 @@
 // loop for a short answer a few times a second; none where no job has a policy.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "control/stragglers/straggler_history.h"
+#include "dataplane/host/periodic_thread.h"
 #include "dataplane/switch/switch.h"
 
 namespace tributary::control {
 
-// What the loop knows of a job at a place now: the ops from `from` on, and who is excluded. Nothing
-// while it has another there: it has yet to come to the configuration, or has gone on to the next.
+// The loop's figures for the job at a place now: the ops from `from` on, and which children are
+// excluded. Empty while the loop has another job there, before or after a change of the
+// configuration.
 struct StragglerReport {
   std::uint16_t epoch = 0;
   std::vector<aggregator::OpLateness> ops;
@@ -28,12 +28,9 @@ StragglerReport ask_about(const dataplane::PacketLoop& packet_loop, Instant now,
 
 class StragglerWatch {
  public:
-  // Of the jobs in the switch's configuration, which some loop may be late for. `report` gets a
-  // line for each child that is excluded or taken back; on the watch's thread.
+  // Watches the jobs in the switch's configuration, which some loop may be late for. `report` gets
+  // a line for each child that is excluded or taken back; on the watch's thread.
   StragglerWatch(dataplane::Switch& sw, std::function<void(const std::string&)> report);
-  ~StragglerWatch();
-  StragglerWatch(const StragglerWatch&) = delete;
-  StragglerWatch& operator=(const StragglerWatch&) = delete;
 
  private:
   struct Job {
@@ -58,16 +55,13 @@ class StragglerWatch {
     std::uint32_t next_op = 0;  // the first that was not judged
   };
 
-  void run();
+  void look_at_all();
   void look(Job& job);
   void change(Job& job, std::uint32_t child, bool exclude);
 
   std::function<void(const std::string&)> report_;
   std::vector<Job> jobs_;
-  std::mutex mutex_;
-  std::condition_variable stop_now_;
-  bool stopping_ = false;
-  std::thread thread_;
+  std::optional<dataplane::PeriodicThread> thread_;  // last: it uses the others
 };
 
 }  // namespace tributary::control

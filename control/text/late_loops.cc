@@ -43,4 +43,10 @@ void check_in_time(const dataplane::Switch& sw, std::uint32_t job) {
     check_in_time(sw, *packet_loop);
 }
 
+void refuse_job(const dataplane::Switch& sw, std::uint32_t job) {
+  check_in_time(sw, job);
+  throw std::invalid_argument("job " + std::to_string(job) +
+                              " is not here; `show jobs` lists those that are");
+}
+
 }  // namespace tributary::control

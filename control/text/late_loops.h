@@ -1,8 +1,7 @@
 // Packet loops that have yet to come to a change of the configuration, as readers see them.
 //
-// What such a loop owns may be exchanged at any moment, so nobody looks at it; and the loop is
-// stuck, so nobody waits for an answer of it. Tables of `show` and metrics leave it out, and say
-// so.
+// Such a loop's state may be exchanged at any moment, so no other thread reads it; and the loop is
+// stuck, so no request waits for its answer. Tables of `show` and metrics leave it out, and say so.
 //
 // All of it while the configuration is held.
 #pragma once
@@ -24,5 +23,7 @@ std::vector<std::string> late_notes(const dataplane::Switch& sw, std::size_t lco
 // late.
 void check_in_time(const dataplane::Switch& sw, const dataplane::PacketLoop& packet_loop);
 void check_in_time(const dataplane::Switch& sw, std::uint32_t job);
+// The job is not there: throws std::invalid_argument that says so, or as check_in_time() does.
+[[noreturn]] void refuse_job(const dataplane::Switch& sw, std::uint32_t job);
 
 }  // namespace tributary::control

@@ -1,4 +1,4 @@
-// What the tables of `show` have in common: asking the packet loops, and how values are written.
+// Common parts of the tables of `show`: asking the packet loops, and how values are written.
 #pragma once
 
 #include <algorithm>
@@ -29,10 +29,10 @@ auto on_loop(dataplane::PacketLoop& at, F read) {
       kLoopAnswer);
 }
 
-// A table of a loop that is too large for one look: `look(worker, now, place, rows)` puts the next
-// of its rows there, from `place` on, and says whether that was not all; packets go on in between.
-// `take(rows)` is given them, and says whether it wants more. What the loop writes to outlives a
-// look that nobody waits for any more, and has room for `most` rows without asking for memory.
+// A table of a loop that is too large for one look: `look(worker, now, place, rows)` appends the
+// next of its rows, from `place` on, and returns whether there are more; packets go on in between.
+// `take(rows)` gets them, and returns whether it wants more. The piece that the loop writes to
+// outlives a look that timed out, and has room for `most` rows without allocating.
 template <typename Row, typename Place, typename Look, typename Take>
 void in_pieces(dataplane::PacketLoop& of, std::size_t most, Look look, Take take) {
   struct Piece {
@@ -110,7 +110,7 @@ inline std::string place_name(const config::JobConfig& job) {
   return job.planes == 1 ? id : id + ":" + std::to_string(job.plane);
 }
 
-// Of all lcores whose loops are not late.
+// Sums over all lcores whose loops are not late.
 inline aggregator::HoldTimes slot_holds(const dataplane::Switch& sw) {
   aggregator::HoldTimes all;
   for (const auto& packet_loop : sw.packet_loops())
@@ -118,7 +118,7 @@ inline aggregator::HoldTimes slot_holds(const dataplane::Switch& sw) {
   return all;
 }
 
-// What is not there, or not known, is null in every table; the client shows "-".
+// A value that is absent or unknown is null in every table; the client shows "-".
 inline nlohmann::ordered_json or_null(bool known, nlohmann::ordered_json value) {
   return known ? std::move(value) : nlohmann::ordered_json();
 }

@@ -23,7 +23,7 @@ class BigEndian {
  private:
   using Bytes = std::array<std::uint8_t, sizeof(T)>;
 
-  // One load or store and one instruction; shifts of single bytes are not always seen to be that.
+  // One load or store and one instruction; compilers do not always see that in byte shifts.
   static constexpr T swapped(T value) {
     if constexpr (std::endian::native == std::endian::big) return value;
     if constexpr (sizeof(T) == 2) return __builtin_bswap16(value);

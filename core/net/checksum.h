@@ -16,8 +16,8 @@ constexpr std::uint16_t ones_complement_add(std::uint16_t a, std::uint16_t b) {
   return static_cast<std::uint16_t>((s & 0xFFFF) + (s >> 16));
 }
 
-// Folds a sum below 2^47 to 16 bits, in as many steps as the largest needs: a branch on whether
-// fewer will do would be a toss-up.
+// Folds a sum below 2^47 to 16 bits, always in as many steps as the largest sum needs: a branch on
+// whether fewer steps suffice would often be mispredicted.
 constexpr std::uint16_t ones_complement_fold(std::uint64_t sum) {
   for (int step = 0; step < 3; ++step) sum = (sum & 0xFFFF) + (sum >> 16);
   return static_cast<std::uint16_t>(sum);

@@ -33,7 +33,7 @@ constexpr std::uint16_t folded(WordSum sum) {
   return ones_complement_fold((low & 0xFFFFFFFF) + (low >> 32) + (sum.high & 0xFFFFFFFF) +
                               (sum.high >> 32));
 }
-// Adds the last bytes, fewer than a vector or many, and folds to 16 bits.
+// Adds the remaining bytes, of any number, and folds to 16 bits.
 std::uint16_t finish(WordSum sum, std::span<const std::byte> rest);
 
 std::uint16_t ones_complement_portable(std::span<const std::byte> bytes);

@@ -9,10 +9,10 @@
 namespace tributary::wire::kernels {
 namespace {
 
-// Vectors start at multiples of their own size, because a load across two cache lines costs two:
-// packets lie at offsets like 34, and aligning is worth half as much again. The sum of what stands
-// before the first boundary needs no shifting: 16-bit words may be added in any lane. That holds
-// for even addresses; packets have no others, and odd ones are summed where they are.
+// Vectors start at multiples of their own size: a load across two cache lines costs two, packets
+// lie at offsets like 34, and aligning gains half as much again. The sum before the first boundary
+// needs no shift: 16-bit words may be added in any lane. That holds for even addresses, which
+// packets have; data at odd addresses is summed unaligned.
 [[gnu::target("avx2"), gnu::always_inline]] inline std::uint64_t sum_of_lanes(__m256i lanes) {
   alignas(32) std::array<std::uint64_t, 4> v;
   _mm256_store_si256(reinterpret_cast<__m256i*>(v.data()), lanes);

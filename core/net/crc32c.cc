@@ -1,16 +1,14 @@
 // CRC32C: a table kernel for any CPU, and one for x86 that keeps three CRC32 instructions in
 // flight and joins the three streams with two carry-less multiplications.
 //
-// The bits of a CRC are the coefficients of a polynomial over GF(2), here in reflected order:
-// bit 31 is x^0. Appending n zero bytes to a message multiplies its CRC by x^(8n) modulo the
-// generator. (V. Gopal et al., "Fast CRC Computation for iSCSI Polynomial Using CRC32
+// (V. Gopal et al., "Fast CRC Computation for iSCSI Polynomial Using CRC32
 // Instruction", Intel, 2011, describes the method.)
-#include <array>
 #include <atomic>
 #include <cstring>
 
 #include "core/net/checksum.h"
 #include "core/net/checksum_kernels.h"
+#include "core/net/reflected_crc.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -20,48 +18,12 @@ namespace tributary::wire {
 namespace kernels {
 namespace {
 
-constexpr std::uint32_t kGenerator = 0x82F63B78;  // Castagnoli, reflected
-
-constexpr std::uint32_t times_x(std::uint32_t p) {
-  return (p >> 1) ^ ((p & 1) != 0 ? kGenerator : 0);
-}
-
-// Row k advances a byte by k more zero bytes: eight bytes a step without waiting on each other.
-constexpr auto kTables = [] {
-  std::array<std::array<std::uint32_t, 256>, 8> tables{};
-  for (std::uint32_t i = 0; i < 256; ++i) {
-    std::uint32_t p = i;
-    for (auto& table : tables) {
-      for (int bit = 0; bit < 8; ++bit) p = times_x(p);
-      table[i] = p;
-    }
-  }
-  return tables;
-}();
-
-std::uint32_t little_endian_word(const std::byte* at) {
-  std::uint32_t word = 0;
-  for (unsigned i = 0; i < 4; ++i) word |= std::to_integer<std::uint32_t>(at[i]) << (8 * i);
-  return word;
-}
+using Castagnoli = ReflectedCrc<0x82F63B78>;
 
 }  // namespace
 
 std::uint32_t crc32c_portable(std::span<const std::byte> bytes, std::uint32_t state) {
-  const std::byte* at = bytes.data();
-  std::size_t left = bytes.size();
-  for (; left >= 8; at += 8, left -= 8) {
-    const std::uint32_t first = little_endian_word(at) ^ state;
-    const std::uint32_t second = little_endian_word(at + 4);
-    state = 0;
-    for (unsigned i = 0; i < 4; ++i) {
-      state ^= kTables[7 - i][(first >> (8 * i)) & 0xFF];
-      state ^= kTables[3 - i][(second >> (8 * i)) & 0xFF];
-    }
-  }
-  for (; left != 0; ++at, --left)
-    state = kTables[0][(state ^ std::to_integer<std::uint32_t>(*at)) & 0xFF] ^ (state >> 8);
-  return state;
+  return Castagnoli::update(bytes, state);
 }
 
 #if defined(__x86_64__)
@@ -73,13 +35,6 @@ std::uint64_t load_word(const std::byte* at) {
   return word;
 }
 
-// x^n modulo the generator.
-constexpr std::uint32_t power_of_x(std::size_t n) {
-  std::uint32_t p = 0x80000000;
-  for (; n != 0; --n) p = times_x(p);
-  return p;
-}
-
 // `state` over 3 * kStream bytes: three streams side by side. The states of the first two are
 // moved over the streams behind them by a multiplication, and their product is folded into the
 // last word of the third. Multiplying two reflected 32-bit values leaves a factor x, and the
@@ -88,8 +43,8 @@ template <std::size_t kStream>
 [[gnu::target("sse4.2,pclmul"), gnu::always_inline]] inline std::uint32_t three_streams(
     const std::byte* at, std::uint32_t state) {
   static_assert(kStream % 8 == 0);
-  constexpr auto kOverOne = static_cast<std::int64_t>(power_of_x(8 * kStream - 33));
-  constexpr auto kOverTwo = static_cast<std::int64_t>(power_of_x(16 * kStream - 33));
+  constexpr auto kOverOne = static_cast<std::int64_t>(Castagnoli::power_of_x(8 * kStream - 33));
+  constexpr auto kOverTwo = static_cast<std::int64_t>(Castagnoli::power_of_x(16 * kStream - 33));
   std::uint64_t a = state;
   std::uint64_t b = 0;
   std::uint64_t c = 0;

@@ -9,7 +9,7 @@
 namespace tributary::wire {
 namespace {
 
-// Of an IPv4 header.
+// Offsets of fields in an IPv4 header.
 enum : std::size_t {
   kDscpEcn = 1,
   kTotalLength = 2,
@@ -40,7 +40,7 @@ void put_checksum(std::span<std::byte> packet) {
   std::memcpy(&packet[kChecksum], &sum, sizeof sum);
 }
 
-// none: a header without options, and all that it announces is there.
+// Returns none for a header without options whose announced length is all there.
 DropReason check_header(std::span<const std::byte> packet) {
   if (packet.size() < kIpv4Bytes) return DropReason::frame_truncated;
   const std::size_t total = u16(packet, kTotalLength);
@@ -91,7 +91,7 @@ std::size_t write_fragment4(std::span<const std::byte> packet, std::uint16_t id,
 void join_fragments4(std::span<std::byte> packet, bool congestion) {
   put16(packet, kTotalLength, packet.size());
   put16(packet, kFlagsOffset, 0);
-  // Who does not listen is not told: a mark would say that it does.
+  // A packet whose sender does not support ECN (Not-ECT) must not be marked.
   if (congestion && (packet[kDscpEcn] & kCongestion) != std::byte{0})
     packet[kDscpEcn] |= kCongestion;
   put_checksum(packet);

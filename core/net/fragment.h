@@ -13,8 +13,8 @@
 
 namespace tributary::wire {
 
-inline constexpr std::size_t kFragmentUnit = 8;  // fragments begin at multiples of it
-// An IPv4 packet has no more behind its header.
+inline constexpr std::size_t kFragmentUnit = 8;  // fragments begin at multiples of this
+// The most bytes that an IPv4 packet has behind its header.
 inline constexpr std::size_t kMostPacketBytes = 0xFFFF - kIpv4Bytes;
 
 struct Fragment4View {
@@ -22,22 +22,22 @@ struct Fragment4View {
   std::uint32_t destination_ip = 0;
   std::uint16_t id = 0;
   std::uint8_t protocol = 0;
-  bool more = false;  // others follow it
+  bool more = false;  // more fragments follow it
   bool congestion_experienced = false;
   std::uint32_t offset = 0;
   std::span<const std::byte> payload;  // without Ethernet padding
 };
 
-// Looks at one field; whether the rest makes sense is for parse_fragment4() to say.
+// Looks at one field only; parse_fragment4() checks the rest.
 bool is_fragment4(std::span<const std::byte> ip_packet);
-// none: `view` is a fragment whose header is right. What it says of its place may be nonsense.
+// Returns none if `view` is a fragment with a correct header. Its place may still be nonsense.
 DropReason parse_fragment4(std::span<const std::byte> ip_packet, Fragment4View& view);
 
 // Payload bytes of every fragment but the last, in IP packets of at most `mtu` bytes; 0: none fits.
 constexpr std::size_t fragment_bytes(std::size_t mtu) {
   return mtu < kIpv4Bytes ? 0 : (mtu - kIpv4Bytes) / kFragmentUnit * kFragmentUnit;
 }
-// True for an IPv4 packet without options that is whole and as long as it says.
+// True for a complete IPv4 packet without options whose length field is right.
 bool may_be_cut(std::span<const std::byte> ip_packet);
 // One fragment of such a packet: its header and `bytes` from `offset`. `to` has room for them.
 // Returns the fragment's length.

@@ -9,7 +9,7 @@
 namespace tributary::wire {
 namespace {
 
-// As it lies there, in no order: checksums are of the same kind. At any address.
+// A number in memory order, not converted: checksums are kept the same way. At any address.
 struct MemoryOrder16 {
   using Bytes = std::array<std::uint8_t, 2>;
   explicit MemoryOrder16(const Bytes& b) : bytes(b) {}
@@ -53,7 +53,7 @@ T read(std::span<const std::byte> bytes) {
   return value;
 }
 
-// Sums of headers, in registers: bytes that are put together on the stack and summed from there
+// Sums headers in registers: bytes that are put together on the stack and summed from there would
 // wait for their own stores. Words count in memory order.
 template <typename Word, typename Bytes>
 std::uint64_t word_of(const Bytes& bytes) {
@@ -113,7 +113,7 @@ std::span<const std::byte> whole_frame(const EthernetView& view) {
   return {view.payload.data() - header, view.payload.size() + header};
 }
 
-// Fields are read and written where they lie, as those of the aggregation header are.
+// Reads fields where they lie, like those of the aggregation header.
 DropReason parse_udp4(std::span<const std::byte> packet, Udp4View& view, bool& is_udp) {
   is_udp = false;
   if (packet.size() < kIpv4Bytes) return DropReason::frame_truncated;
@@ -161,8 +161,8 @@ bool udp4_checksum_ok(const Udp4View& view) {
 
 namespace {
 
-// As above: a header put together on the stack and copied from there waits for its own stores.
-// `payload_sum()` is asked where there is a checksum.
+// As above: a header put together on the stack and copied from there would wait for its own stores.
+// `payload_sum()` is called only where there is a checksum.
 template <typename Sum>
 std::size_t write_headers(const FrameTemplate& t, std::span<std::byte> frame,
                           std::size_t payload_bytes, Sum&& payload_sum) {

@@ -46,9 +46,9 @@ struct EthernetView {
   std::optional<std::uint16_t> vlan_tci;  // priority, DEI and VLAN id
   std::span<const std::byte> payload;
 };
-// The tag in front of the payload becomes part of the view.
+// Takes the VLAN tag off the front of the payload and puts it into the view.
 DropReason take_vlan_tag(EthernetView& view);
-// none, and `view` is the frame; or what is wrong, and nothing in `view` is of use.
+// Returns none, and `view` is the frame; or a drop reason, and `view` must not be used.
 inline DropReason parse_ethernet(std::span<const std::byte> frame, EthernetView& view) {
   if (frame.size() < kEthernetBytes) return DropReason::frame_truncated;
   std::memcpy(&view.destination, frame.data(), sizeof view.destination);
@@ -61,7 +61,7 @@ inline DropReason parse_ethernet(std::span<const std::byte> frame, EthernetView&
   return view.ether_type == kEtherTypeVlan ? take_vlan_tag(view) : DropReason::none;
 }
 std::variant<EthernetView, DropReason> parse_ethernet(std::span<const std::byte> frame);
-// What parse_ethernet() was given.
+// The frame that parse_ethernet() was given.
 std::span<const std::byte> whole_frame(const EthernetView& view);
 
 // IPv4 addresses and ports in host order.
@@ -77,15 +77,15 @@ struct Udp4View {
   UdpEndpoints endpoints;
   std::uint16_t checksum = 0;  // as in the packet; 0: sender did not compute one
   bool congestion_experienced = false;
-  // Whoever received the frame has found the checksum right. Not parsed: theirs to say.
+  // The receiver has found the checksum right. Not parsed: the receiver sets it.
   bool checksum_checked = false;
   std::span<const std::byte> payload;   // trimmed to the UDP length: no Ethernet padding
   std::span<const std::byte> datagram;  // UDP header and payload, what the checksum covers
 };
 // nullopt: valid IPv4, but not UDP. Refuses options, fragments, bad lengths and IP checksums.
 std::variant<std::optional<Udp4View>, DropReason> parse_udp4(std::span<const std::byte> ip_packet);
-// The same for the packet path: none where the packet is valid, and then `is_udp` says whether
-// `view` is it; else that may hold anything.
+// The same for the packet path: none if the packet is valid. `is_udp` then says whether `view`
+// holds a UDP packet; in all other cases `view` may hold anything.
 DropReason parse_udp4(std::span<const std::byte> ip_packet, Udp4View& view, bool& is_udp);
 
 // True when the (non-zero) UDP checksum is right, pseudo header included.
@@ -94,7 +94,7 @@ bool udp4_checksum_ok(const Udp4View& view);
 // that was to finish it (CHECKSUM_PARTIAL), and did not.
 bool udp4_checksum_is_partial(const Udp4View& view);
 
-// Everything of a frame that is not payload.
+// All parts of a frame but its payload.
 struct FrameTemplate {
   MacAddress destination{};
   MacAddress source{};

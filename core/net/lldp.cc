@@ -37,7 +37,7 @@ struct Tlv {
   std::span<const std::byte> value;
 };
 
-// The first one of `rest`, which is moved behind it. nullopt: cut short.
+// Takes the first TLV off `rest`. Returns nullopt if it is cut short.
 std::optional<Tlv> take(std::span<const std::byte>& rest) {
   if (rest.size() < kHeadBytes) return std::nullopt;
   const std::uint16_t head = u16(rest, 0);
@@ -54,7 +54,7 @@ bool read_id(std::span<const std::byte> value, LldpId& id) {
   return true;
 }
 
-// Clause 8.5.9: length and family of the address, the address, and more that is of no use here.
+// Clause 8.5.9: length and family of the address, the address, then fields not needed here.
 bool read_address(std::span<const std::byte> value, LldpMessage& message) {
   if (value.size() < 9) return false;
   const std::size_t length = u8(value, 0);
@@ -178,7 +178,7 @@ std::string id_text(const LldpId& id, std::uint8_t mac, std::uint8_t address) {
 std::optional<LldpMessage> parse_lldp(std::span<const std::byte> body) {
   LldpMessage message;
   if (!read_mandatory(body, message)) return std::nullopt;
-  // The end may be left out where nothing else follows.
+  // The end TLV may be left out if nothing else follows.
   while (!body.empty()) {
     const auto tlv = take(body);
     if (!tlv) return std::nullopt;
@@ -201,7 +201,7 @@ std::size_t write_lldp(const MacAddress& source, const LldpMessage& message,
   out.put_id(kPortId, message.port);
   out.begin(kTimeToLive, 2);
   out.put16(message.ttl_seconds);
-  if (message.ttl_seconds != 0) {  // clause 9.1.2.2: who goes says no more
+  if (message.ttl_seconds != 0) {  // clause 9.1.2.2: a shutdown message has no more
     out.put_optional(kPortDescription, message.port_description);
     out.put_optional(kSystemName, message.system_name);
     out.put_optional(kSystemDescription, message.system_description);

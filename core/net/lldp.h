@@ -1,6 +1,6 @@
-// LLDP (IEEE 802.1AB-2016): who is at the other end of a cable.
+// LLDP (IEEE 802.1AB-2016): the neighbour at the other end of a cable.
 //
-// Pure. What is read is copied out, bounded by what a message can hold; its texts are a stranger's
+// Pure. What is read is copied out, bounded by what a message can hold. Its texts are untrusted
 // bytes until lldp_text() has made them printable.
 #pragma once
 
@@ -17,13 +17,13 @@ namespace tributary::wire {
 inline constexpr std::uint16_t kEtherTypeLldp = 0x88CC;
 // Nearest bridge: clause 7.1.
 inline constexpr MacAddress kLldpGroup = {0x01, 0x80, 0xC2, 0x00, 0x00, 0x0E};
-// IEEE 802.1Q-2018, 8.6.3: no bridge forwards what is sent there.
+// IEEE 802.1Q-2018, 8.6.3: no bridge forwards frames to these addresses.
 constexpr bool is_bridge_reserved(const MacAddress& to) {
   return to[0] == 0x01 && to[1] == 0x80 && to[2] == 0xC2 && to[3] == 0 && to[4] == 0 &&
          to[5] < 0x10;
 }
 
-// Of a chassis or a port: what kind of name it has, and the name.
+// The identifier of a chassis or a port: the kind of name, and the name.
 struct LldpId {
   std::uint8_t subtype = 0;
   std::string name;  // 1 to 255 bytes
@@ -38,15 +38,15 @@ inline constexpr std::uint8_t kLldpPortInterface = 5;
 struct LldpMessage {
   LldpId chassis;
   LldpId port;
-  std::uint16_t ttl_seconds = 0;  // 0: its sender goes
-  // Empty: not said. At most 255 bytes.
+  std::uint16_t ttl_seconds = 0;  // 0: the sender shuts down
+  // Empty: not in the message. At most 255 bytes each.
   std::string port_description;
   std::string system_name;
   std::string system_description;
   std::optional<std::uint32_t> management_ipv4;  // host order; the first that is given
 };
-// `body` is the payload of a frame. nullopt: cut short, or not as clause 9.2.8.7 wants it (chassis,
-// port and time to live first, each once). TLVs of other organisations are passed over.
+// `body` is the payload of a frame. nullopt if it is cut short, or not as clause 9.2.8.7 requires
+// (chassis, port and time to live first, each once). Skips TLVs of other organisations.
 std::optional<LldpMessage> parse_lldp(std::span<const std::byte> body);
 
 // A whole frame without a tag, 60 bytes at least; the sender is a bridge. Texts beyond 255 bytes
@@ -55,7 +55,7 @@ std::size_t write_lldp(const MacAddress& source, const LldpMessage& message,
                        std::span<std::byte> frame);
 inline constexpr std::size_t kMaxLldpFrameBytes = 1514;
 
-// For people: ASCII; what is not printable as \xNN, and a backslash twice.
+// Printable ASCII for the operator; other bytes become \xNN, and a backslash is doubled.
 std::string lldp_text(const std::string& bytes);
 // The same, with addresses as they are usually written.
 std::string lldp_chassis_text(const LldpId& chassis);

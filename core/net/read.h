@@ -1,5 +1,5 @@
-// Numbers of a packet as others have written it, big-endian, where they lie. The caller has made
-// sure that the packet is so long.
+// Reads big-endian numbers of a packet where they lie. The caller has checked that the packet is
+// long enough.
 #pragma once
 
 #include <cstddef>

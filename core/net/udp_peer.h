@@ -1,6 +1,6 @@
-// What the UDP front end reads in an endpoint, and makes one of: switch port, UDP port, IPv4
+// Converts between an Endpoint and its fields in the UDP front end: switch port, UDP port, IPv4
 // address, VLAN tag and MAC address. Frames of a host behind a router show the router's MAC
-// address, which may change: such a peer has none.
+// address, which may change, so such a peer has none.
 #pragma once
 
 #include <cstdint>

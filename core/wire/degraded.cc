@@ -10,7 +10,7 @@
 namespace tributary::wire {
 namespace {
 
-// An extension has at most 255 words: its head, who is counted, the first rank, and these.
+// An extension has at most 255 words: its head, the ranks counted, the first rank, and these.
 constexpr std::size_t kMostWords = kMaxBitmapWords - 1;
 
 }  // namespace

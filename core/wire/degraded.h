@@ -1,8 +1,8 @@
-// Who is missing from a degraded result, as the degraded-list extension says it (protocol rule 21):
-// inline the number of bitmap words; u32 ranks counted, u32 first rank, u32 words.
+// The ranks missing from a degraded result, as a degraded-list extension (protocol rule 21): inline
+// the number of bitmap words; u32 ranks counted, u32 first rank, u32 words.
 //
-// The set of missing ranks is in memory as in core/wire/rank_bitmap.h. A list is true to itself:
-// who is counted and who is missing are together all of the job's ranks, and neither is nobody.
+// The set of missing ranks is in memory as in core/wire/rank_bitmap.h. A list is consistent if the
+// counted and the missing ranks together are all ranks of the job, and neither set is empty.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace tributary::wire {
 
-// False when the writer has no room: the writer is then as it was. Rooms are made for the largest
-// job (config::coverage_bytes()).
+// Returns false when the writer has no room, and leaves it unchanged. Buffers have room for the
+// largest job (config::coverage_bytes()).
 bool add_degraded_list(ExtensionWriter& writer, std::uint32_t counted,
                        std::span<const std::uint64_t> missing);
 
-// How many are counted, of a checked area; `missing`, of rank_words(workers) words, becomes those
-// that are not. nullopt when there is no list or it is not true to itself; `missing` is then of no
-// use.
+// Returns how many ranks a checked area counts. `missing`, of rank_words(workers) words, becomes
+// the ranks that are not counted. Returns nullopt if there is no list or it is not consistent;
+// `missing` must then not be used.
 std::optional<std::uint32_t> read_degraded_list(std::span<const std::byte> area,
                                                 std::uint32_t workers,
                                                 std::span<std::uint64_t> missing);

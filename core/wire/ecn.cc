@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint16_t kEcnBits = 3;
 constexpr std::size_t kTypeAt = 12;
 constexpr std::size_t kIpv4ChecksumAt = 10;
-// Where the two bits stand in the first 16 bits of the header.
+// The place of the two bits in the first 16 bits of the header.
 constexpr unsigned kIpv4Shift = 0;
 constexpr unsigned kIpv6Shift = 4;
 

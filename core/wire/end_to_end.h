@@ -1,4 +1,4 @@
-// Extensions that end where a packet is received (protocol rule 20): no engine asks for them.
+// Extensions that end where a packet is received (protocol rule 20): no engine reads them.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace tributary::wire {
 
-// Nothing in a checked extension area but a CRC32C and padding.
+// True if a checked extension area holds nothing but a CRC32C and padding.
 bool is_end_to_end(std::span<const std::byte> area);
 
 }  // namespace tributary::wire

@@ -1,8 +1,8 @@
 // Extensions between header and payload: u8 type (bit 7: critical), u8 length in 4-byte
 // words including this one, u16 inline value, then data. All fields are big-endian.
 //
-// Reader: check_extensions() once (parse() does it), then find_extension(). Writer:
-// ExtensionWriter over a caller's buffer; it never overflows, and says when it ran out.
+// Reader: check_extensions() once (parse() does it), then find_extension(). Writer: ExtensionWriter
+// over a caller's buffer; it never overflows, and reports when it has no room.
 #pragma once
 
 #include <array>
@@ -30,11 +30,14 @@ enum class ExtensionType : std::uint8_t {
   target_rank = 9,
   nonce = 10,       // data: u64
   start_info = 11,  // see StartInfo
+  drain = 12,       // see core/wire/drain.h
+  name = 13,        // see core/wire/data_name.h
+  value_info = 14,  // see core/wire/data_name.h
 };
-inline constexpr std::uint8_t kExtensionTypeMax = 11;
+inline constexpr std::uint8_t kExtensionTypeMax = 14;
 inline constexpr std::uint8_t kCriticalBit = 0x80;
-// One packet lists at most so many: the area holds 255 words, is padded to 8 bytes, and a nonce
-// and a CRC32C must fit beside the list.
+// The most ids that one packet lists: the area holds 255 words and is padded to 8 bytes, and a
+// nonce and a CRC32C must fit beside the list.
 inline constexpr std::size_t kMaxMissingIds = 248;
 
 struct Extension {
@@ -52,7 +55,7 @@ std::optional<Extension> next_extension(std::span<const std::byte>& area);
 std::optional<Extension> find_extension(std::span<const std::byte> area, ExtensionType type);
 void write_padding_word(std::span<std::byte> four_bytes);
 
-// START: what every member must know before it sends data.
+// START: the settings that every member must know before it sends data.
 struct StartInfo {
   std::uint32_t window = 0;       // chunks per shard in flight, power of two
   std::uint32_t chunk_bytes = 0;  // largest payload
@@ -64,16 +67,16 @@ struct StartInfo {
   std::uint16_t udp_base_port = 0;
   std::uint32_t completion_host = 0;  // 0: the engine on the root
   std::uint32_t host_term = 0;
-  // Raw numbers, as integrity is: a worker that does not know one refuses to start.
+  // Raw numbers, like integrity: a worker that does not know one refuses to start.
   std::uint8_t partials = 0;    // wire::Partials
   std::uint8_t order = 0;       // wire::Order
   std::uint8_t arithmetic = 0;  // wire::Arithmetic
   std::uint8_t notify = 0;      // wire::Notify
-  std::uint32_t planes = 1;     // that the job has, each with an epoch of its own
+  std::uint32_t planes = 1;     // of the job, each with an epoch of its own
   bool operator==(const StartInfo&) const = default;
 };
 
-// Total size of an op, on its chunk 0: lets the switch tell workers apart that disagree.
+// Total size of an op, on its chunk 0: lets the switch detect workers that disagree.
 struct TaskInformation {
   std::uint64_t total_elements = 0;
   std::uint32_t workers = 0;
@@ -81,14 +84,14 @@ struct TaskInformation {
   bool operator==(const TaskInformation&) const = default;
 };
 
-// In an error: somebody on another switch.
+// Sentinel in an error: the sender is attached to another switch.
 inline constexpr std::uint32_t kUnknownRank = 0xFFFFFFFF;
 
-// What a rank sent, as the error extension reports it.
+// One rank's contribution, as the error extension reports it.
 struct OpDescription {
   static constexpr std::uint16_t kNoTarget = 0xFFFF;
 
-  std::uint64_t total_elements = 0;  // 0 when only this chunk's count is known
+  std::uint64_t total_elements = 0;  // 0 if only this chunk's count is known
   std::uint32_t rank = 0;
   std::uint16_t element_count = 0;  // of the chunk
   DType dtype = DType::none;
@@ -97,7 +100,7 @@ struct OpDescription {
   bool last = false;
   Encoding encoding = Encoding::plain;
   std::int16_t scale_exponent = 0;  // of block-scaled data
-  // The root, or the rank that gets this chunk's result; of a model, the array.
+  // The root, or the rank that gets this chunk's result; for a model op, the array.
   std::uint16_t target = kNoTarget;
   bool operator==(const OpDescription&) const = default;
 };

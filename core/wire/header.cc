@@ -11,14 +11,14 @@ namespace tributary::wire {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "decode() turns bytes round");
-// Where one instruction turns 16 bytes round: every CPU that DPDK runs on has it.
+// For code in which one instruction reorders 16 bytes: every CPU that DPDK runs on has it.
 #ifdef __x86_64__
 #define TRIBUTARY_SHUFFLES [[gnu::target("ssse3")]]
 #else
 #define TRIBUTARY_SHUFFLES
 #endif
 
-// So many bytes of the wire, and the fields that they are.
+// 16 bytes of the wire, and the fields in them.
 using Bytes16 [[gnu::vector_size(16)]] = std::uint8_t;
 
 inline Bytes16 load(const std::byte* from) {
@@ -30,7 +30,7 @@ inline void store(const Bytes16& bytes, Header& h, std::size_t at) {
   std::memcpy(reinterpret_cast<std::byte*>(&h) + at, &bytes, sizeof bytes);
 }
 
-// Where its 16 bytes begin, and which of them are what.
+// Offsets of the three 16-byte groups; decode() puts each into host order.
 constexpr std::size_t kFirst = offsetof(HeaderV1, flags);
 constexpr std::size_t kSecond = offsetof(HeaderV1, chunk);
 constexpr std::size_t kThird = offsetof(HeaderV1, child);
@@ -85,7 +85,7 @@ void encode(const Header& h, std::uint8_t extension_words, HeaderV1& w) {
   w.extension_words = extension_words;
 }
 
-// What a byte of 16 may be at most, after one was taken off those that may not be 0.
+// The largest valid value of each byte of 16, after 1 is subtracted from bytes that may not be 0.
 struct Limits {
   Bytes16 less;
   Bytes16 most;
@@ -108,7 +108,7 @@ inline bool knows_values(const std::byte* wire) {
   std::memcpy(halves.data(), &beyond, sizeof halves);
   return (halves[0] | halves[1]) == 0;
 }
-// Which of them it does not; DropReason::none when it does.
+// Which value this version does not define; DropReason::none when it defines all.
 DropReason check_values(const HeaderV1& w) {
   if (w.version != kVersion) return DropReason::bad_version;
   if (w.type == 0 || w.type > kPacketTypeMax) return DropReason::bad_type;
@@ -139,8 +139,8 @@ std::optional<JobPlane> peek_job(std::span<const std::byte> bytes) {
   return JobPlane{header.job, static_cast<std::uint8_t>(header.plane_stream >> 4)};
 }
 
-// Fields are read and written where they lie: a header put together on the stack and copied by the
-// vector would wait for its narrow stores.
+// Reads fields where they lie: a header put together on the stack and copied by the vector would
+// wait for its narrow stores.
 TRIBUTARY_SHUFFLES DropReason parse(std::span<const std::byte> bytes, Packet& packet) {
   if (bytes.size() < kHeaderBytes) return DropReason::header_truncated;
   const HeaderV1& w = *reinterpret_cast<const HeaderV1*>(bytes.data());

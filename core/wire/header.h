@@ -3,7 +3,7 @@
 // In an untagged IPv4/UDP frame the header starts at offset 42 and the payload, without
 // extensions, at 96. docs/protocol.md holds the same table; a test compares the two.
 //
-//   parse() is the only way in: nothing of a packet is used before it has been checked.
+//   parse() is the only way in: no part of a packet is used before it is checked.
 #pragma once
 
 #include <cstddef>
@@ -50,9 +50,9 @@ inline constexpr std::size_t kHeaderBytes = 54;
 inline constexpr std::size_t kMaxExtensionBytes = 255 * 4;
 static_assert(sizeof(HeaderV1) == kHeaderBytes && alignof(HeaderV1) == 1);
 
-// The header in host order: what the engines read and write. Its fields are grouped as the wire has
-// them, so that 16 bytes at a time change places and byte order; those that say what kind of packet
-// it is stand together, so that one comparison tells whether two are of a kind.
+// The header in host order, as engines read and write it. Fields are grouped as on the wire, so
+// that 16 bytes at a time change places and byte order. The fields that tell the kind of packet
+// stand together, so that one comparison tells whether two packets are of a kind.
 struct Header {
   std::uint32_t flags = 0;
   std::uint32_t job = 0;
@@ -105,7 +105,7 @@ struct Packet {
   Header header;
   std::span<const std::byte> extensions;
   std::span<const std::byte> payload;
-  // Its IP header says so (RFC 3168): set by whoever has seen that, after parse().
+  // The IP header has a CE mark (RFC 3168); the receiver sets it after parse().
   bool congestion_experienced = false;
 };
 
@@ -114,11 +114,11 @@ struct Packet {
 // in an AGGREGATE or ESCALATION of a type of 1 or 2 bytes: a sum in what it is accumulated in).
 // `bytes` is the UDP payload. Control packets (no elements) may carry an empty payload only.
 std::variant<Packet, DropReason> parse(std::span<const std::byte> bytes);
-// The same for the packet path: DropReason::none when `packet` is filled and good; else it may
-// hold anything.
+// The same for the packet path: returns DropReason::none if `packet` is filled and valid; else
+// `packet` may hold anything.
 DropReason parse(std::span<const std::byte> bytes, Packet& packet);
-// The job that a packet names, and the plane of it, before anything else of it is looked at: only
-// good for choosing who is to parse it. nullopt: it has no whole header.
+// The job and plane that a packet names, before anything else in it is checked: only good for
+// choosing which lcore parses it. nullopt if there is no complete header.
 struct JobPlane {
   std::uint32_t job = 0;
   std::uint8_t plane = 0;

@@ -27,7 +27,7 @@ std::uint32_t crc_around(std::span<const std::byte> packet, std::size_t hole) {
   return crc32c(packet.subspan(hole + 4), crc);
 }
 
-// nullopt: it has none. Not in line: most packets have no extensions.
+// nullopt if there is no CRC32C. Not inlined: most packets have no extensions.
 [[gnu::noinline]] std::optional<DropReason> check_crc32c(const Udp4View& udp,
                                                          const Packet& packet) {
   const auto crc = find_extension(packet.extensions, ExtensionType::crc32c);

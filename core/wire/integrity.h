@@ -21,8 +21,8 @@ std::optional<std::uint32_t> packet_crc32c(std::span<const std::byte> packet);
 bool seal_crc32c(std::span<std::byte> packet);
 
 // DropReason::none when the packet is covered and intact. `udp` is the packet's own datagram;
-// `packet` the parsed header in it. A CRC32C is from end to end and always looked at; a UDP
-// checksum only where nobody has.
+// `packet` the parsed header in it. A CRC32C is end to end and always checked; a UDP checksum is
+// checked only if the receiver has not done so.
 DropReason check_integrity(const Udp4View& udp, const Packet& packet);
 
 }  // namespace tributary::wire

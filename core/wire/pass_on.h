@@ -1,4 +1,4 @@
-// Extensions of a packet that somebody passes on in another one.
+// Extensions of a packet that is passed on inside another packet.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace tributary::wire {
 
-// Adds what travels on of a checked area: not what is of one hop alone (padding, CRC32C). False
-// when there is no room for all of it.
+// Adds the extensions of a checked area that travel on, without those of one hop (padding, CRC32C).
+// Returns false when there is no room for all of them.
 bool add_passed_on(ExtensionWriter& writer, std::span<const std::byte> area);
 
 }  // namespace tributary::wire

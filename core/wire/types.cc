@@ -18,6 +18,11 @@ const char* name_of(PacketType type) {
     case PacketType::start: return "start";
     case PacketType::lease: return "lease";
     case PacketType::leave: return "leave";
+    case PacketType::put: return "put";
+    case PacketType::stored: return "stored";
+    case PacketType::get: return "get";
+    case PacketType::data: return "data";
+    case PacketType::refuse: return "refuse";
   }
   return "?";
 }
@@ -99,6 +104,15 @@ const char* name_of(Reason r) {
     case Reason::model_mismatch: return "model-mismatch";
     case Reason::configuration_changed: return "configuration-changed";
     case Reason::broken_invariant: return "broken-invariant";
+    case Reason::names_off: return "names-off";
+    case Reason::bad_name: return "bad-name";
+    case Reason::foreign_name: return "foreign-name";
+    case Reason::not_allowed: return "not-allowed";
+    case Reason::name_taken: return "name-taken";
+    case Reason::name_unknown: return "name-unknown";
+    case Reason::names_full: return "names-full";
+    case Reason::names_busy: return "names-busy";
+    case Reason::value_too_large: return "value-too-large";
   }
   return "?";
 }

@@ -26,8 +26,14 @@ enum class PacketType : std::uint8_t {
   start = 12,        // switch → workers: epoch, window, chunk size
   lease = 13,        // worker → switch: still here
   leave = 14,        // worker → switch: done
+  // Named data (core/wire/data_name.h)
+  put = 15,     // producer → switch → parent: a segment, to be kept under its name
+  stored = 16,  // root → switch → producer: it is kept
+  get = 17,     // reader → switch → parent or producer: send the segment of this name
+  data = 18,    // the answer
+  refuse = 19,  // the answer to either, reason field says why
 };
-inline constexpr std::uint8_t kPacketTypeMax = 14;
+inline constexpr std::uint8_t kPacketTypeMax = 19;
 const char* name_of(PacketType type);
 
 // Flag bits of the u32 `flags` field. Unknown bits in the high byte make a receiver drop
@@ -76,7 +82,7 @@ enum class DType : std::uint8_t {
   TRIBUTARY_DTYPES(X)
 #undef X
 };
-// Bytes per element by number, the first for none.
+// Bytes per element, indexed by number; the first entry is for none.
 #define X(id, number, name, bytes) (bytes),
 inline constexpr std::uint8_t kDTypeBytes[] = {0, TRIBUTARY_DTYPES(X)};
 #undef X
@@ -112,7 +118,7 @@ inline constexpr ReduceOp kReduceOps[] = {TRIBUTARY_REDUCE_OPS(X)};
 #undef X
 inline constexpr std::uint8_t kReduceOpMax = sizeof kReduceOps;
 const char* name_of(ReduceOp op);
-// By these names; nullopt for any other text.
+// Accept these names only; nullopt for any other text.
 std::optional<DType> parse_dtype(std::string_view name);
 std::optional<ReduceOp> parse_reduce_op(std::string_view name);
 
@@ -123,8 +129,8 @@ constexpr bool is_integer(DType t) {
   return t >= DType::int8 && t <= DType::uint64;
 }
 
-// nullptr when elements of this type can be reduced by this op; otherwise a sentence for whoever
-// asked for it.
+// nullptr if this op can reduce elements of this type; otherwise a sentence that tells the caller
+// why not.
 constexpr const char* why_invalid(DType t, ReduceOp op) {
   const auto type_code = static_cast<std::uint8_t>(t);
   const auto op_code = static_cast<std::uint8_t>(op);
@@ -144,7 +150,7 @@ constexpr const char* why_invalid(DType t, ReduceOp op) {
              : "bitwise and logical operations need integers or bool";
 }
 
-// What a job's START says about how sums are made.
+// START tells workers how a job's sums are made, by these three settings.
 enum class Partials : std::uint8_t {
   wide = 0,    // small types are accumulated, and travel between switches, as 4-byte types
   narrow = 1,  // every partial sum has the element's own type
@@ -171,7 +177,7 @@ constexpr std::size_t accumulator_bytes(DType t, ReduceOp op) {
       t == DType::int8 || t == DType::uint8 || t == DType::float16 || t == DType::bfloat16;
   return grows && small ? 4 : size_of(t);
 }
-// Why a job with such partials cannot reduce these; nullptr: it can. Numbers outside the
+// Why a job with such partials cannot reduce these; nullptr if it can. Numbers outside the
 // enumerations are invalid.
 constexpr const char* why_invalid(DType t, ReduceOp op, Partials partials) {
   if (const char* const why = why_invalid(t, op)) return why;
@@ -181,8 +187,8 @@ constexpr const char* why_invalid(DType t, ReduceOp op, Partials partials) {
                "may overflow, before they are divided"
              : nullptr;
 }
-// Elements of every chunk of an op but the last (protocol rule 17). `reduces`: false where one rank
-// alone sends each chunk.
+// Elements in every chunk of an op but the last (protocol rule 17). `reduces` is false if each
+// chunk is sent by one rank alone.
 constexpr std::uint32_t elements_per_chunk(std::uint32_t chunk_bytes, DType t, ReduceOp op,
                                            Partials partials, bool reduces) {
   const bool wide = reduces && partials == Partials::wide;
@@ -199,23 +205,23 @@ enum class Collective : std::uint8_t {
   all_gather = 3,
   reduce_scatter = 4,
   barrier = 5,
-  // Of a job whose parameter server holds the model (T21):
+  // For a job whose parameter server holds the model (T21):
   open = 6,    // brings first values, gets the parameters that hold
   update = 7,  // brings gradients, gets the parameters after the optimizer's step
 };
 inline constexpr std::uint8_t kCollectiveMax = 7;
 const char* name_of(Collective c);
-// Its result is the parameter server's alone to give; no sum may pass for one.
+// True if only the parameter server may give the result; no sum may stand for it.
 constexpr bool concerns_model(Collective c) {
   return c == Collective::open || c == Collective::update;
 }
-// One rank's data goes to all; nothing is combined. Such an op begins with its agreement, a chunk
-// without elements that every rank sends: ranks that disagree about the op are told so, and none is
-// done before all have begun.
+// One rank's data goes to all; nothing is combined. Such an op begins with an agreement: a chunk
+// without elements that every rank sends. Ranks that disagree about the op get an error, and no
+// rank is done before all have begun.
 constexpr bool moves_data(Collective c) {
   return c == Collective::broadcast || c == Collective::all_gather;
 }
-// The target of an `open` that asks for the model's step; others name an array of it.
+// The target of an `open` that asks for the model's step; other targets name an array.
 inline constexpr std::uint16_t kModelStep = 0xFFFE;
 
 // The `reason` field: of an escalation, a NACK or an ABORT.
@@ -237,22 +243,32 @@ enum class Reason : std::uint8_t {
   sender_mismatch = 20,  // rank is bound to another port or address
   job_size_mismatch = 21,
   aborted = 22,
-  settings_mismatch = 23,  // two levels of a tree were told different things about a job
+  settings_mismatch = 23,  // two levels of a tree have different settings for a job
   planes_mismatch = 24,    // ... different numbers of planes, which the packet has
   // ABORT
   lease_expired = 32,   // missing ids: the ranks that fell silent
   rank_left = 33,       // missing ids: the ranks that left while an op was open
   rank_restarted = 34,  // missing ids: the ranks that joined anew
-  op_mismatch = 35,     // error extension: who sent what
+  op_mismatch = 35,     // error extension: the contributions that differ
   shutdown = 36,        // the switch is stopping
   parent_lost = 37,     // the switch above fell silent, or was restarted
   host_lost = 38,       // no completion host of the job answers
   model_lost = 39,      // the completion host has no model that this update continues
   model_mismatch = 40,  // it has another one: other arrays, or at another place in a step
   // ABORT, and NACK to a switch's JOIN
-  configuration_changed = 41,  // the job's tree is another one now: join again
+  configuration_changed = 41,  // the job's tree has changed: join again
   // ABORT
   broken_invariant = 42,  // a defect of the sender: its state of the epoch is wrong
+  // REFUSE
+  names_off = 48,        // the switch, or the job, has no named data
+  bad_name = 49,         // no name, or a malformed one, or a digest that is not the segment's
+  foreign_name = 50,     // of another job than the packet
+  not_allowed = 51,      // the sender may not give, or read, a value of this name
+  name_taken = 52,       // other bytes have this name
+  name_unknown = 53,     // no value has this name, or no node has it any more
+  names_full = 54,       // the job's share of the table of names is used up
+  names_busy = 55,       // too many requests wait for answers: ask again
+  value_too_large = 56,  // a segment exceeds what the job's packets, or the cache, hold
 };
 const char* name_of(Reason r);
 

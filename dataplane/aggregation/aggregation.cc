@@ -2,7 +2,10 @@
 
 #include <rte_mbuf.h>
 
+#include <type_traits>
+
 #include "aggregator/engine/burst.h"
+#include "dataplane/frame/built_frame.h"
 #include "dataplane/io/capture.h"
 
 namespace tributary::dataplane {
@@ -20,19 +23,28 @@ aggregator::EngineStart in(const PageMemory& payloads, aggregator::EngineStart s
   return start;
 }
 
+// False for a refusal beyond its rate.
+bool may_send(Lane& lane, wire::PacketType type, Instant now) {
+  if (type == wire::PacketType::nack) return lane.refusals.take(now);
+  return type != wire::PacketType::refuse || lane.name_refusals.take(now);
+}
+
 }  // namespace
 
 Aggregation::Aggregation(const config::SwitchConfig& part, aggregator::EngineStart start,
                          rte_mempool* pool, Lanes& lanes, Transmitter& transmitter,
-                         UdpFrontEnd& udp)
+                         UdpFrontEnd& udp, RdmaFrontEnd& rdma)
     : pool_(pool),
       lanes_(lanes),
       transmitter_(transmitter),
       udp_(udp),
+      rdma_(rdma),
       payloads_(aggregator::Engine::payload_bytes(part)),
       engine_(part, in(payloads_, start)),
       host_(part, &engine_, start.nonce_seed),
-      outbox_(engine_.outbox_capacity() + host_.outbox_capacity()) {
+      names_(part, start.nonce_seed),
+      outbox_(engine_.outbox_capacity() + host_.outbox_capacity()),
+      names_outbox_(names_.outbox_capacity()) {
   if (config::hosts_engines(part)) hosted_.emplace(part, start.nonce_seed);
 }
 
@@ -51,14 +63,16 @@ void Aggregation::reject(std::uint16_t ingress, const Classified& frame, DropRea
 
 inline bool Aggregation::read(std::uint16_t ingress, const Classified& frame, Received& r) {
   r.frame = &frame;
-  const DropReason bad = udp_.read(ingress, frame, r.event);
+  const DropReason bad = frame.action == Action::rdma ? rdma_.read(ingress, frame, r.event)
+                                                      : udp_.read(ingress, frame, r.event);
   if (bad == DropReason::none) return true;
   reject(ingress, frame, bad);
   return false;
 }
 
 inline bool Aggregation::check(Received& r) {
-  const DropReason bad = UdpFrontEnd::check(*r.frame, r.event);
+  const DropReason bad = r.frame->action == Action::rdma ? RdmaFrontEnd::check(*r.frame, r.event)
+                                                         : UdpFrontEnd::check(*r.frame, r.event);
   if (bad == DropReason::none) return true;
   reject(r.event.from.port(), *r.frame, bad);
   return false;
@@ -76,12 +90,31 @@ void Aggregation::receive(std::uint16_t ingress, const Classified& frame,
 void Aggregation::host(std::uint16_t ingress, const Classified& frame, Instant now) {
   Received r;
   if (!read(ingress, frame, r) || !check(r)) return;
+  attribute_to_none();
   if (const Lane& lane = *lanes_[ingress]; is_traced(lane))
     lane.tap->tell(ingress, wire::whole_frame(frame.ethernet), {.action = frame.action});
   const DropReason what =
       hosted_ ? hosted_->on_packet(r.event.packet, r.event.from, now) : DropReason::unknown_job;
   if (what != DropReason::none) count_drop(ingress, frame, what);
   if (hosted_) send_hosted(now);
+}
+
+DropReason Aggregation::answer_cm(std::uint16_t ingress, const Classified& frame, Instant now) {
+  RdmaFrontEnd::CmArrival arrival;
+  const DropReason bad = rdma_.read_set_up(ingress, frame, arrival);
+  if (bad == DropReason::none) return set_up(ingress, arrival, now);
+  if (bad != DropReason::unhandled) return bad;
+  Lane& lane = *lanes_[ingress];
+  DropReason why{};
+  rte_mbuf* const reply = build_frame(
+      pool_, [&](std::span<std::byte> room) { return rdma_.answer_cm(ingress, frame, room); }, why);
+  if (reply == nullptr) return why;
+  if (!lane.refusals.take(now)) {
+    rte_pktmbuf_free(reply);
+    return DropReason::reply_limit;
+  }
+  transmitter_.send(ingress, reply, TrafficClass::others);
+  return DropReason::none;
 }
 
 void Aggregation::handle(Instant now) {
@@ -108,6 +141,7 @@ void Aggregation::finish() {
 
 inline void Aggregation::handle_one(Received& r, Instant now) {
   if (!check(r)) return;
+  attribute(r.event);
   const std::uint16_t ingress = r.event.from.port();
   const bool traced = is_traced(*lanes_[ingress]);
   const aggregator::Decision decision = traced ? decide_and_tell(r, now) : decide(r, now);
@@ -120,8 +154,23 @@ inline void Aggregation::handle_one(Received& r, Instant now) {
 
 inline aggregator::Decision Aggregation::decide(const Received& r, Instant now) {
   const Event& e = r.event;
+  if (wire::concerns_name(e.packet.header.type)) [[unlikely]]
+    return decide_name(r, now);
   if (host_.concerns(e.packet)) return host_.on_packet(e.packet, e.from, now, outbox_);
   return engine_.on_packet(e.packet, e.from, now, outbox_);
+}
+
+aggregator::Decision Aggregation::decide_name(const Received& r, Instant now) {
+  const Event& e = r.event;
+  const aggregator::NameSender sender = engine_.name_sender(e.packet.header, e.from);
+  const DropReason dropped = names_.on_packet(e.packet, e.from, sender, now, names_outbox_);
+  for (std::size_t i = 0; i < names_outbox_.items().size(); ++i)
+    if (Outgoing& message = names_outbox_.item(i); message.to == Outgoing::To::parent)
+      engine_.address_up(message.header);
+  if (!names_outbox_.items().empty()) send(names_outbox_, now);
+  using aggregator::Verdict;
+  if (dropped == DropReason::none) return {Verdict::answered};
+  return {dropped == DropReason::name_refused ? Verdict::refused : Verdict::dropped, dropped};
 }
 
 aggregator::Decision Aggregation::decide_and_tell(const Received& r, Instant now) {
@@ -139,11 +188,14 @@ aggregator::Decision Aggregation::decide_and_tell(const Received& r, Instant now
 }
 
 std::size_t Aggregation::expire(Instant now) {
+  attribute_to_none();
   engine_.expire(now, outbox_);
+  if (names_.store() != nullptr) names_.expire(now);
   host_.expire(outbox_, now,
                [&](const wire::Packet& p) { return engine_.on_host_packet(p, now, outbox_); });
   const std::size_t messages = outbox_.items().size();
   if (messages != 0) send_outbox(now);
+  if (!rdma_.connections().empty()) expire_connected(now);
   return hosted_ ? messages + expire_hosted(now) : messages;
 }
 
@@ -187,8 +239,9 @@ std::shared_ptr<Aggregation::Change> Aggregation::prepare(const config::SwitchCo
   auto engine = engine_.prepare(part);
   auto host = host_.prepare(part);
   const std::size_t room = aggregator::Engine::outbox_capacity(part) + host_.outbox_capacity(*host);
-  return std::make_shared<Change>(
-      Change{std::move(engine), std::move(host), aggregator::Outbox(room)});
+  return std::make_shared<Change>(Change{std::move(engine), std::move(host),
+                                         std::make_shared<aggregator::NamedJobs>(part),
+                                         aggregator::Outbox(room)});
 }
 
 void Aggregation::apply(Change& change, Instant now) {
@@ -197,11 +250,26 @@ void Aggregation::apply(Change& change, Instant now) {
   send_outbox(now);
   engine_.apply(*change.engine);
   host_.apply(*change.host);
+  names_.apply(*change.names);
   std::swap(outbox_, change.outbox);
+}
+
+std::vector<std::uint32_t> Aggregation::drain(std::span<const std::uint32_t> jobs,
+                                              aggregator::Holder by, Instant now) {
+  engine_.drain(jobs, now, outbox_, by);
+  exchange(now);
+  send_outbox(now);
+  return engine_.draining(jobs, by);
 }
 
 void Aggregation::end_behind(std::uint16_t port, Instant now) {
   engine_.end_behind(port, outbox_);
+  exchange(now);
+  send_outbox(now);
+}
+
+void Aggregation::lose_behind(std::uint16_t port, Duration gone, Instant now) {
+  engine_.lose_behind(port, gone, outbox_);
   exchange(now);
   send_outbox(now);
 }
@@ -220,28 +288,11 @@ void Aggregation::shut_down(Instant now) {
   send(hosted_->outbox(), now);
 }
 
-rte_mbuf* Aggregation::build(const Outgoing& message, const UdpFrontEnd::Copy& copy,
-                             DropReason& why) {
-  rte_mbuf* frame = rte_pktmbuf_alloc(pool_);
-  why = DropReason::no_mbuf;
-  if (frame == nullptr) return nullptr;
-  const std::span<std::byte> room(rte_pktmbuf_mtod(frame, std::byte*), rte_pktmbuf_tailroom(frame));
-  const UdpFrontEnd::Written written = udp_.write(message, copy, room);
-  if (written.bytes == 0) {
-    rte_pktmbuf_free(frame);
-    why = written.why;
-    return nullptr;
-  }
-  frame->data_len = static_cast<std::uint16_t>(written.bytes);
-  frame->pkt_len = static_cast<std::uint32_t>(written.bytes);
-  return frame;
-}
-
 void Aggregation::send(aggregator::Outbox& box, Instant now) {
   bool own = false;  // some sum stays in the engine here
   for (const Outgoing& message : box.items()) {
     if (message.to == Outgoing::To::job_group) {
-      send_to_group(message);
+      send_to_group(message, now);
       continue;
     }
     if (message.to == Outgoing::To::parent) {
@@ -250,43 +301,60 @@ void Aggregation::send(aggregator::Outbox& box, Instant now) {
         own = true;
         continue;
       }
-      send_through(*engine_.uplink(message.header.job), message);
+      send_through(*engine_.uplink(message.header.job), message, now);
       continue;
     }
     const std::uint16_t port = message.peer.port();
     if (message.to == Outgoing::To::hosted_root) {
-      send_through(port, message);
+      send_through(port, message, now);
       continue;
     }
     if (message.to != Outgoing::To::peer) continue;  // heard by the completion engine
     Lane& lane = *lanes_[port];
-    if (message.header.type == wire::PacketType::nack && !lane.refusals.take(now)) {
+    if (!may_send(lane, message.header.type, now)) {
       lane.counters.drops.add(DropReason::reply_limit);
       continue;
     }
-    send_through(port, message);
+    send_through(port, message, now);
   }
   box.clear();
   if (own) send_hosted(now);
-  outbox_overflows_.set(outbox_.overflows());
+  outbox_overflows_.set(outbox_.overflows() + names_outbox_.overflows());
 }
 
-void Aggregation::send_to_group(const Outgoing& message) {
-  for (const auto& copy : udp_.copies(message, engine_.members(message.header.job)))
-    send_copy(message, copy);
-}
-
-void Aggregation::send_through(std::uint16_t port, const Outgoing& message) {
-  send_copy(message, UdpFrontEnd::copy_to(std::span(&port, 1)));
-}
-
-void Aggregation::send_copy(const Outgoing& message, const UdpFrontEnd::Copy& copy) {
-  DropReason why{};
-  if (rte_mbuf* frame = build(message, copy, why); frame != nullptr) {
-    transmitter_.multicast(copy.ports, frame, TrafficClass::jobs);
-  } else {
-    for (const auto port : copy.ports) lanes_[port]->counters.drops.add(why);
+void Aggregation::send_to_group(const Outgoing& message, Instant now) {
+  const aggregator::Members members = engine_.members(message.header.job);
+  for (const auto& copy : udp_.copies(message, members)) send_copy(udp_, message, copy);
+  if (!rdma_.enabled()) return;
+  for (const auto& copy : rdma_.copies(message, members)) {
+    if (is_connected(*copy.member))
+      tell_connected(message, *copy.member, now);
+    else
+      send_copy(rdma_, message, copy);
   }
+}
+
+void Aggregation::send_through(std::uint16_t port, const Outgoing& message, Instant now) {
+  if (message.to == Outgoing::To::peer && is_connected(message.peer))
+    return tell_connected(message, message.peer, now);
+  if (message.to == Outgoing::To::peer && message.peer.front_end() == FrontEndId::rdma)
+    return send_copy(rdma_, message, RdmaFrontEnd::copy_to(std::span(&port, 1)));
+  send_copy(udp_, message, UdpFrontEnd::copy_to(std::span(&port, 1)));
+}
+
+template <typename F>
+void Aggregation::send_copy(const F& front, const Outgoing& message, const typename F::Copy& copy) {
+  DropReason why{};
+  rte_mbuf* const frame = build_frame(
+      pool_, [&](std::span<std::byte> room) { return front.write(message, copy, room); }, why);
+  if (frame == nullptr) {
+    for (const auto port : copy.ports) lanes_[port]->counters.drops.add(why);
+    return;
+  }
+  // Metadata would break the ICRC of RDMA's.
+  if constexpr (std::is_same_v<F, UdpFrontEnd>)
+    if (telemetry_ != nullptr) telemetry_->sample(message.header, frame);
+  transmitter_.multicast(copy.ports, frame, TrafficClass::jobs);
 }
 
 }  // namespace tributary::dataplane

@@ -14,8 +14,11 @@ Acl::Acl(const config::SwitchConfig& config, const VlanTable& vlans)
       idle_(config.acl.rules.empty() && config.acl.otherwise == config::AclAction::allow),
       hits_(std::make_unique<std::vector<Counter>>(config.acl.rules.size() + 1)),
       shown_hits_(hits_.get()) {
-  for (const auto& rule : config.acl.rules) actions_.push_back(rule.action);
-  actions_.push_back(config.acl.otherwise);
+  for (const auto& rule : config.acl.rules) {
+    rules_.push_back({rule.action, rule.watch});
+    watches_ = watches_ || rule.watch != 0;
+  }
+  rules_.push_back({config.acl.otherwise, 0});
   try {
     for (const AclKind kind : {AclKind::ipv4, AclKind::ipv6, AclKind::other})
       batches_[static_cast<std::size_t>(kind)].table = build_acl_table(config, kind);
@@ -31,7 +34,8 @@ Acl::~Acl() {
 
 void Acl::swap(Acl& other) noexcept {
   std::swap(idle_, other.idle_);
-  actions_.swap(other.actions_);
+  std::swap(watches_, other.watches_);
+  rules_.swap(other.rules_);
   hits_.swap(other.hits_);
   shown_hits_.store(hits_.get(), std::memory_order_release);
   other.shown_hits_.store(other.hits_.get(), std::memory_order_release);
@@ -47,6 +51,7 @@ void Acl::classify(std::uint16_t port, std::span<rte_mbuf* const> burst) {
 
 void Acl::read(std::uint16_t port, const rte_mbuf* frame, std::size_t i) {
   verdicts_[i] = DropReason::none;
+  watch_[i] = 0;
   std::array<std::byte, kAclHeaderBytes> gathered;
   std::span<const std::byte> headers(rte_pktmbuf_mtod(frame, const std::byte*), frame->data_len);
   if (frame->nb_segs > 1) {
@@ -78,8 +83,9 @@ void Acl::decide(Batch& batch) {
   for (std::uint32_t n = 0; n < batch.count; ++n) {
     const std::size_t rule = rules[n] != 0 ? rules[n] - 1 : hits.size() - 1;
     hits[rule].add();
-    if (actions_[rule] == config::AclAction::deny)
-      verdicts_[batch.frames[n]] = DropReason::acl_denied;
+    const std::uint8_t place = batch.frames[n];
+    watch_[place] = rules_[rule].watch;
+    if (rules_[rule].action == config::AclAction::deny) verdicts_[place] = DropReason::acl_denied;
   }
 }
 

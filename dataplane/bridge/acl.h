@@ -34,15 +34,19 @@ class Acl {
   Acl& operator=(const Acl&) = delete;
 
   // Takes over the other's rules and counters, and gives its own: both judge by one VlanTable.
-  // Who reads this one's counters meanwhile goes on reading those that the other has then.
+  // A thread that reads this one's counters meanwhile goes on reading those that the other gets.
   void swap(Acl& other) noexcept;
 
-  // There are no rules, and all is allowed: nobody need ask.
+  // True if there are no rules: all is allowed, and classify() need not be called.
   [[nodiscard]] bool idle() const { return idle_; }
   // At most kBurst frames that came in through a port.
   void classify(std::uint16_t port, std::span<rte_mbuf* const> burst);
   // Returns why the i-th frame of that burst is dropped; none if it may pass.
   [[nodiscard]] DropReason verdict(std::size_t i) const { return verdicts_[i]; }
+  // True if some rule watches. Telemetry then reports one in so many frames like the i-th of that
+  // burst; 0: none.
+  [[nodiscard]] bool watches() const { return watches_; }
+  [[nodiscard]] std::uint32_t watch(std::size_t i) const { return watch_[i]; }
 
   // Read by any thread, while the configuration is held: a swap that is late may come at any time,
   // but what it replaces stays until then. Frames that a rule decided on, by its place; at the end
@@ -66,12 +70,18 @@ class Acl {
 
   const VlanTable& vlans_;
   bool idle_;
-  std::vector<config::AclAction> actions_;  // as hits_
+  struct Verdict {
+    config::AclAction action = config::AclAction::allow;
+    std::uint32_t watch = 0;
+  };
+  bool watches_ = false;
+  std::vector<Verdict> rules_;  // as hits_
   std::unique_ptr<std::vector<Counter>> hits_;
   std::atomic<const std::vector<Counter>*> shown_hits_;  // the same, for other threads
   std::array<Batch, kKinds> batches_;
   std::array<AclKey, kBurst> keys_;
   std::array<DropReason, kBurst> verdicts_{};
+  std::array<std::uint32_t, kBurst> watch_{};
 };
 
 }  // namespace tributary::dataplane

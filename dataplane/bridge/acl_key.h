@@ -1,4 +1,4 @@
-// What access control looks at, read from a frame's headers and checked on the way.
+// The fields that access control looks at, read from a frame's headers and checked on the way.
 //
 //   Ethernet ─▶ one VLAN tag ─▶ IPv4            ─▶ ports of TCP, UDP, SCTP, UDP-Lite
 //                           └─▶ IPv6, extensions ┘
@@ -39,7 +39,7 @@ struct AclFields {
   DropReason malformed = DropReason::none;
 };
 
-// Headers beyond are taken for malformed; none is as long that is meant well.
+// Longer headers count as malformed; no legitimate header is as long.
 inline constexpr std::size_t kAclHeaderBytes = 256;
 
 // Fills all of `key` but ingress and VLAN. `frame` is parsed already; `missing` bytes of it lie

@@ -113,7 +113,7 @@ Wants wants_of(const config::SwitchConfig& config, const AclRule& rule, AclKind 
   return wants;
 }
 
-// What rte_acl calls a rule: its data, and its fields behind it.
+// Rules in rte_acl's layout: the data of each, then its fields.
 class Encoded {
  public:
   explicit Encoded(std::size_t fields) : bytes_(RTE_ACL_RULE_SZ(fields)) {}

@@ -1,5 +1,5 @@
-// Gratuitous ARP: says where the switch is as soon as a link is up, so that nobody goes on sending
-// to the switch that had its address before (RFC 5227, section 2.3: twice, two seconds apart).
+// Gratuitous ARP: announces the switch's address as soon as a link is up, so that hosts no longer
+// send to the switch that had the address before (RFC 5227, section 2.3: twice, two seconds apart).
 //
 //   link up ──▶ say it ──2 s──▶ say it again ──▶ silent until the link has been down, or the port
 //               another
@@ -28,8 +28,8 @@ class Announcer {
 
   // The ports, by places, for which this lcore speaks from now on.
   void speak_on(std::uint32_t ports) { speaks_ = ports; }
-  // Another host claims the address there: says it again, at most once in ten seconds (RFC 5227,
-  // section 2.4 (b)). Of a port that another lcore speaks for, nothing.
+  // Another host claims the address there: announces again, at most once in ten seconds (RFC 5227,
+  // section 2.4 (b)). Does nothing for a port that another lcore speaks for.
   void defend(std::uint16_t place, Instant now);
   // Says what is due; returns how much.
   std::size_t expire(Instant now);

@@ -71,7 +71,7 @@ void Egress::send_tagged(PortMask to, rte_mbuf* frame, const wire::EthernetView&
 }
 
 void Egress::send_untagged(PortMask to, rte_mbuf* frame, const wire::EthernetView& view) {
-  // What is left must not be read as a tag: its sender would choose the VLAN.
+  // The frame without its tag must not begin with another tag: its sender would choose the VLAN.
   if (is_vlan_tag(view.ether_type)) {
     count(to, DropReason::vlan_stacked, frame);
     return rte_pktmbuf_free(frame);

@@ -45,7 +45,7 @@ class Egress {
                    std::uint16_t vlan);
   void send_untagged(PortMask to, rte_mbuf* frame, const wire::EthernetView& view);
   void send_as_is(PortMask to, rte_mbuf* frame);
-  // `frame`: what is left of it, for a capture; the caller frees it.
+  // `frame`, if given, is offered to a capture; the caller frees it.
   void count(PortMask to, DropReason reason, const rte_mbuf* frame = nullptr);
 
   const VlanTable& vlans_;

@@ -31,7 +31,7 @@ struct FdbRow {
   Duration age;
 };
 
-// Which rows somebody wants to see.
+// Selects the rows that a reader asks for; an absent field matches all.
 struct FdbFilter {
   std::optional<std::uint16_t> vlan;
   std::optional<std::uint16_t> port;
@@ -57,8 +57,8 @@ class Fdb {
     void add(const wire::MacAddress& mac, std::uint16_t port);
   };
   [[nodiscard]] const Statics& statics() const { return statics_; }
-  // Others take the place of those that are there. What was learned of the new ones is forgotten by
-  // the next calls of expire(), a few addresses each.
+  // Exchanges the static addresses. Learned entries of the new static addresses are removed by the
+  // next calls of expire(), a few addresses each.
   void swap_statics(Statics& statics);
   // False: nothing was learned, as the address is static, or the port has as many as it may.
   bool learn(const wire::MacAddress& mac, std::uint16_t vlan, std::uint16_t port, Instant now);
@@ -96,7 +96,7 @@ class Fdb {
   }
   // Removes at most `most` aged entries, and some of what is static now; returns how many went.
   std::size_t expire(Instant now, std::size_t most);
-  // The same of a port's entries that nobody has seen since then.
+  // Removes at most `most` entries of the port that were last seen before `since`.
   std::size_t forget(std::uint16_t port, Instant since, std::size_t most);
 
   // All there is. A large table takes longer than a packet loop has; see learned_rows().
@@ -104,9 +104,9 @@ class Fdb {
   [[nodiscard]] std::uint32_t capacity() const {
     return static_cast<std::uint32_t>(entries_.entries().size());
   }
-  // What was learned, a piece at a time: of the next `looks` places of the table those that pass
-  // the filter are put behind `into`, a row each, and `place` goes on, to capacity() at last. What
-  // comes and goes between two pieces may be missing, or there twice.
+  // Learned addresses, a piece at a time: appends a row to `into` for each of the next `looks`
+  // places of the table that passes the filter, and advances `place`, to capacity() at last. An
+  // address that comes or goes between two pieces may be missing, or there twice.
   void learned_rows(std::uint32_t& place, std::uint32_t looks, const FdbFilter& filter, Instant now,
                     std::vector<FdbRow>& into) const;
 

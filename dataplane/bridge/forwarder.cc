@@ -7,8 +7,6 @@
 namespace tributary::dataplane {
 namespace {
 
-constexpr wire::MacAddress kBroadcast = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
-
 std::uint16_t port_index(const config::SwitchConfig& config, const std::string& name) {
   std::uint16_t index = 0;
   while (index < config.ports.size() && config.ports[index].name != name) ++index;
@@ -36,6 +34,11 @@ void deny(Classified& c, DropReason reason) {
   c.reason = reason;
 }
 
+// Through a port that is no part of the tree: nothing to the switch itself, and nothing to a group.
+bool may_come_by_path(const Classified& c) {
+  return c.action == Action::forward && (c.destination & kGroupBit) == 0;
+}
+
 // At the same time, the higher port.
 bool is_later(const Learned& address, const Fdb::Seen& known) {
   return address.at > known.at || (address.at == known.at && address.port > known.port);
@@ -48,6 +51,7 @@ Forwarder::Forwarder(const config::SwitchConfig& config, std::uint64_t seed, Lan
     : lanes_(lanes),
       refresh_(refresh_for(config.forwarding.fdb_ageing)),
       vlans_(config.ports),
+      paths_(config.ports),
       acl_(config, vlans_),
       storm_(config.ports),
       fdb_(config.forwarding.fdb_entries, config.forwarding.fdb_ageing, config.ports.size(), seed),
@@ -68,6 +72,7 @@ void Forwarder::prepare(const config::SwitchConfig& next, const config::Forwardi
     change.vlans.emplace(next.ports);
     change.other_vlans = vlans_.differences(*change.vlans);
   }
+  if (parts.paths) change.paths.emplace(next.ports);
   if (parts.acl) change.acl = std::make_unique<Acl>(next, vlans_);
   if (parts.storm) change.storm.emplace(next.ports);
   if (parts.ageing) change.ageing = next.forwarding.fdb_ageing;
@@ -80,6 +85,7 @@ void Forwarder::prepare(const config::SwitchConfig& next, const config::Forwardi
 
 void Forwarder::apply(Change& change) {
   if (change.vlans) std::swap(vlans_, *change.vlans);
+  if (change.paths) std::swap(paths_, *change.paths);
   if (change.acl) acl_.swap(*change.acl);
   if (change.storm) std::swap(storm_, *change.storm);
   if (change.statics) fdb_.swap_statics(*change.statics);
@@ -129,8 +135,13 @@ void Forwarder::admit(std::uint16_t ingress, std::span<rte_mbuf* const> burst,
       }
     }
     DropReason refused = refusal(lane, burst[i], c, i);
+    if (is_path_port(ingress)) {
+      if (refused == DropReason::none && !may_come_by_path(c)) refused = DropReason::vlan_denied;
+      if (refused != DropReason::none) deny(c, refused);
+      continue;
+    }
     const std::uint64_t key = mac_key(c.source, vlan_[i]);
-    // Whose frames were taken a moment ago is where it belongs.
+    // The lane's last source was taken a moment ago, so it is where it belongs.
     if (refused == DropReason::none && fdb_.has_statics() && key != lane.last_source &&
         fdb_.is_elsewhere(key, lane.index))
       refused = DropReason::spoofed_mac;
@@ -164,8 +175,8 @@ inline void Forwarder::learn(Lane& lane, std::uint64_t key, Instant now) {
   learn_anew(lane, key, now);
 }
 
-// What is learned here is told, always, and by the same rule as there: or two lcores that see an
-// address on two ports could keep two opinions.
+// Tells the other lcores each time it learns, by the same rule as theirs (is_news()): otherwise two
+// lcores that see an address on two ports could disagree for good.
 void Forwarder::learn_anew(Lane& lane, std::uint64_t key, Instant now) {
   const wire::MacAddress mac = mac_of_key(key);
   const std::uint16_t vlan = vlan_of_key(key);
@@ -206,7 +217,7 @@ std::size_t Forwarder::forget_lost(Instant now) {
 }
 
 bool Forwarder::may_flood(std::uint16_t ingress, const wire::MacAddress& to, Instant now) {
-  const Flooded kind = to == kBroadcast         ? Flooded::broadcast
+  const Flooded kind = to == kBroadcastMac      ? Flooded::broadcast
                        : wire::is_multicast(to) ? Flooded::multicast
                                                 : Flooded::unknown_unicast;
   return storm_.permit(ingress, kind, now);
@@ -218,7 +229,7 @@ void Forwarder::spread(Lane& lane, rte_mbuf* frame, const wire::EthernetView& vi
   if (to == 0) return drop(lane, frame, DropReason::no_egress);
   if (!storm_.idle() && !may_flood(lane.index, view.destination, now))
     return drop(lane, frame, DropReason::storm_control);
-  if (snooping_ && wire::is_multicast(view.destination) && view.destination != kBroadcast)
+  if (snooping_ && wire::is_multicast(view.destination) && view.destination != kBroadcastMac)
     return spread_in_group(lane, frame, view, vlan, now, to);
   egress_.send(to, frame, view, vlan);
 }
@@ -277,9 +288,11 @@ inline void Forwarder::forward_one(Lane& lane, rte_mbuf* frame, const Classified
   const wire::EthernetView& view = what.ethernet;
   const std::uint64_t key = mac_key(what.destination, vlan);
   if ((key & kGroupBit) != 0) return spread(lane, frame, view, vlan, now);
-  const std::uint16_t egress = fdb_.port_of(key, now);
-  if (egress == Fdb::kNoPort) return spread(lane, frame, view, vlan, now);
-  if (egress == lane.index || (vlans_.members(vlan) & mask_of(egress)) == 0)
+  const std::uint16_t egress = egress_of(what, vlan, now);
+  if (egress == Fdb::kNoPort && !is_path_port(lane.index))
+    return spread(lane, frame, view, vlan, now);
+  if (egress == Fdb::kNoPort || egress == lane.index ||
+      ((vlans_.members(vlan) | vlans_.path_ports()) & mask_of(egress)) == 0)
     return drop(lane, frame, DropReason::no_egress);
   egress_.send(egress, frame, view, vlan);
 }
@@ -288,7 +301,7 @@ FrameVerdict::Way Forwarder::way_of(const Classified& what, std::size_t place, I
   FrameVerdict::Way way{.vlan = vlan_[place]};
   const std::uint64_t key = mac_key(what.destination, way.vlan);
   if ((key & kGroupBit) != 0) return way;
-  if (const std::uint16_t egress = fdb_.port_of(key, now); egress != Fdb::kNoPort)
+  if (const std::uint16_t egress = egress_of(what, way.vlan, now); egress != Fdb::kNoPort)
     way.egress = egress;
   return way;
 }
@@ -297,6 +310,9 @@ void Forwarder::forward(std::uint16_t ingress, std::span<rte_mbuf* const> burst,
                         std::span<const Classified> what, std::span<const std::uint8_t> places,
                         Instant now) {
   Lane& lane = *lanes_[ingress];
+  if (acl_.watches() && telemetry_ != nullptr)
+    for (const std::size_t i : places)
+      if (acl_.watch(i) != 0) telemetry_->watch(acl_.watch(i), burst[i]);
   for (const std::size_t i : places) forward_one(lane, burst[i], what[i], vlan_[i], now);
 }
 

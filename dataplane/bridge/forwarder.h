@@ -19,6 +19,7 @@
 #include "dataplane/bridge/acl.h"
 #include "dataplane/bridge/egress.h"
 #include "dataplane/bridge/fdb.h"
+#include "dataplane/bridge/path_table.h"
 #include "dataplane/bridge/storm.h"
 #include "dataplane/frame/classify.h"
 #include "dataplane/frame/vlan.h"
@@ -28,6 +29,7 @@
 #include "dataplane/io/transmitter.h"
 #include "dataplane/multicast/group_rings.h"
 #include "dataplane/multicast/snooping.h"
+#include "dataplane/telemetry/loop_telemetry.h"
 
 namespace tributary::dataplane {
 
@@ -41,33 +43,36 @@ class Forwarder {
   void filter(std::uint16_t ingress, std::span<rte_mbuf* const> burst) {
     if (!acl_.idle()) acl_.classify(ingress, burst);
   }
-  // Of every frame with a valid source, whatever is to become of it: whether the port takes it,
-  // and then its source is learned. What it does not take is to be dropped from now on.
+  // For every frame with a valid source, whatever its action: decides whether the port takes it,
+  // and learns the source if so. Frames that are refused get Action::drop and a reason.
   void admit(std::uint16_t ingress, std::span<rte_mbuf* const> burst, std::span<Classified> what,
              Instant now);
   // Frames of the burst that was admitted, by their places in it; takes ownership of these.
   void forward(std::uint16_t ingress, std::span<rte_mbuf* const> burst,
                std::span<const Classified> what, std::span<const std::uint8_t> places, Instant now);
-  // Where forward() would send one of these, to whoever traces.
+  // Where forward() would send one of these frames; for traces.
   [[nodiscard]] FrameVerdict::Way way_of(const Classified& what, std::size_t place,
                                          Instant now) const;
+  // Where rules may watch.
+  void watch_with(LoopTelemetry* telemetry) { telemetry_ = telemetry; }
   // Several lcores: each has the whole table, and tells the others what it learns.
   void tell(HandoverEnd* peers) { peers_ = peers; }
-  // What another one has learned. What is known since later stays: all end with the same.
+  // Takes an address that another lcore learned. A newer entry stays: all tables end up the same.
   void learn_from_peer(const Learned& address);
-  // Of multicast groups, where there are several lcores: what others have received, or what this
-  // one is to know. Returns how much it was.
+  // Takes multicast group messages that other lcores received, or group updates for this one, where
+  // there are several lcores. Returns how many it took.
   std::size_t take_groups(Instant now);
   std::size_t expire(Instant now) {
     return forget_lost(now) + fdb_.expire(now, kExpirePerTurn) +
            (snooping_ ? snooping_->expire(now) : 0);
   }
 
-  // Other rules for the same ports. What was replaced is in the change afterwards, for the control
-  // thread to destroy; an access list that stays keeps its counters. What is on its way from one
-  // lcore to another leaves by the rules that it was received under.
+  // Other rules for the same ports. Afterwards the change holds what was replaced, for the control
+  // thread to destroy; an access list that stays keeps its counters. Frames in flight between
+  // lcores leave by the rules that they were received under.
   struct Change {
     std::optional<VlanTable> vlans;
+    std::optional<PathTable> paths;
     PortMask other_vlans = 0;  // ports that are concerned
     std::unique_ptr<Acl> acl;
     std::optional<StormControl> storm;
@@ -83,7 +88,7 @@ class Forwarder {
   void apply(Change& change);
   // Other devices are behind ports, or there are more places.
   void look_at_ports();
-  // Whoever was behind these ports may be elsewhere now, as when their links are lost.
+  // Forgets what was learned behind these ports, as when their links are lost.
   void forget_behind(PortMask ports);
   // There is no such port any more.
   void forget_port(std::uint16_t port);
@@ -104,30 +109,43 @@ class Forwarder {
   }
   void forward_one(Lane& lane, rte_mbuf* frame, const Classified& what, std::uint16_t vlan,
                    Instant now);
-  // Nobody's address in particular, or that of somebody unknown: to several ports.
+  // Where a frame to one address leaves: by a pinned path, or as learned; Fdb::kNoPort: unknown.
+  [[nodiscard]] std::uint16_t egress_of(const Classified& what, std::uint16_t vlan,
+                                        Instant now) const {
+    if (!paths_.empty()) {
+      const std::uint16_t pinned = paths_.port_of(what.destination, what.ethernet);
+      if (pinned != PathTable::kNoPort) return pinned;
+    }
+    return fdb_.port_of(mac_key(what.destination, vlan), now);
+  }
+  [[nodiscard]] bool is_path_port(std::uint16_t port) const {
+    return (vlans_.path_ports() & mask_of(port)) != 0;
+  }
+  // Sends a frame to several ports: its destination is a group, or unknown.
   void spread(Lane& lane, rte_mbuf* frame, const wire::EthernetView& view, std::uint16_t vlan,
               Instant now);
   // To a group, and of these ports to those that get it.
   void spread_in_group(Lane& lane, rte_mbuf* frame, const wire::EthernetView& view,
                        std::uint16_t vlan, Instant now, PortMask to);
   void take_message(const GroupFrame& message, Instant now);
-  // Those of its VLAN that it did not come through.
+  // The ports of the VLAN except the ingress port.
   [[nodiscard]] PortMask others(const Lane& lane, std::uint16_t vlan) const {
     return vlans_.members(vlan) & ~mask_of(lane.index);
   }
-  // Of a frame whose destination has no port of its own.
+  // Storm control: whether a frame without a known egress port may be flooded.
   [[nodiscard]] bool may_flood(std::uint16_t ingress, const wire::MacAddress& to, Instant now);
   // Unless it is known well enough.
   void learn(Lane& lane, std::uint64_t key, Instant now);
   void learn_anew(Lane& lane, std::uint64_t key, Instant now);
   // False: it is known well enough, everywhere.
   [[nodiscard]] bool is_news(const Learned& address) const;
-  // Whoever was behind a link that was lost may be elsewhere now. Looks at one port a call.
+  // Forgets what was learned behind links that were lost. Looks at one port a call.
   std::size_t forget_lost(Instant now);
 
   Lanes& lanes_;
   Duration refresh_;  // how often a steady source is learned again
   VlanTable vlans_;
+  PathTable paths_;
   Acl acl_;
   StormControl storm_;
   Fdb fdb_;
@@ -142,6 +160,7 @@ class Forwarder {
   std::uint16_t looked_at_ = 0;
   bool takes_fragments_;
   HandoverEnd* peers_ = nullptr;
+  LoopTelemetry* telemetry_ = nullptr;
   GroupEnd groups_;
 };
 

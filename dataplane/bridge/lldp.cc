@@ -7,10 +7,10 @@
 namespace tributary::dataplane {
 namespace {
 
-// IEEE 802.1AB-2016, 9.2.5.5: who has just come is told soon.
+// IEEE 802.1AB-2016, 9.2.5.5: a new neighbour gets a message soon.
 constexpr Duration kSoon = Duration::seconds(1);
 
-// Clause 9.2.4: both names together say who it is.
+// Clause 9.2.4: both names together identify a neighbour.
 bool is_same(const wire::LldpMessage& a, const wire::LldpMessage& b) {
   return a.chassis == b.chassis && a.port == b.port;
 }

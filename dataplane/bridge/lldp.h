@@ -1,5 +1,5 @@
 // LLDP (IEEE 802.1AB): tells neighbours which switch and port they are connected to, and remembers
-// what they tell. Of one lcore, for the ports whose first queue it polls.
+// what they tell. Each lcore has one, for the ports whose first queue it polls.
 //
 // Strangers fill no more than kMostNeighbours rows a port, and make no more work than kPerSecond
 // messages a second.
@@ -20,7 +20,7 @@
 
 namespace tributary::dataplane {
 
-// A neighbour, for people.
+// A neighbour, as `show` prints it.
 struct LldpRow {
   std::uint16_t port = 0;
   wire::MacAddress mac{};
@@ -39,18 +39,18 @@ class Lldp {
   Lldp(const config::SwitchConfig& config, const Identity& identity, Lanes& lanes,
        Transmitter& transmitter, rte_mempool* pool, std::span<const std::uint16_t> ports);
 
-  // Who is known stays known.
+  // Known neighbours stay known.
   void set_rules(const config::LldpConfig& rules, Instant now);
-  // none: it is of use. Else why not.
+  // none: the message was accepted. Otherwise the reason why not.
   DropReason receive(std::uint16_t ingress, const wire::EthernetView& frame, Instant now);
-  // Speaks where it is time to, forgets who has said nothing for too long, or was behind a link
-  // that went down. Looks at one port a call; returns how much there was to do.
+  // Sends where a message is due; forgets neighbours that were silent for too long, or whose link
+  // went down. Looks at one port a call; returns how much there was to do.
   std::size_t expire(Instant now);
-  // Whoever was behind the port may be elsewhere now.
+  // Makes expire() forget the neighbours behind the port.
   void forget_behind(std::uint16_t port) {
     ports_[port].losses = lanes_[port]->port->link_losses() - 1;
   }
-  // Neighbours need not wait until what they know is too old.
+  // Tells neighbours to forget this switch at once, instead of after its TTL.
   void say_goodbye();
   void say_goodbye(std::uint16_t port);
   // Other queues are polled here: where to speak from now on.

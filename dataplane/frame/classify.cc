@@ -2,14 +2,14 @@
 
 #include "core/net/fragment.h"
 #include "core/net/lldp.h"
+#include "core/net/pdelay.h"
+#include "core/net/roce.h"
 
 namespace tributary::dataplane {
 namespace {
 
 constexpr std::uint16_t kEtherTypeSlow = 0x8809;   // IEEE 802.3, annex 57A: LACP and markers
 constexpr std::uint16_t kEtherTypeEapol = 0x888E;  // IEEE 802.1X
-constexpr std::uint16_t kEtherTypePtp = 0x88F7;    // IEEE 1588
-constexpr wire::MacAddress kBroadcast = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
 
 bool is_aggregation(const Identity& identity, const wire::UdpEndpoints& to) {
   return to.destination_ip == identity.ipv4 && to.destination_port >= identity.udp_first &&
@@ -21,12 +21,17 @@ bool is_for_host(const Identity& identity, const wire::UdpEndpoints& to) {
          to.destination_ip == identity.ipv4;
 }
 
+bool is_rdma(const Identity& identity, const wire::UdpEndpoints& to) {
+  return identity.takes_rdma && to.destination_port == wire::kRocePort &&
+         to.destination_ip == identity.ipv4;
+}
+
 void drop(Classified& c, DropReason reason) {
   c.action = Action::drop;
   c.reason = reason;
 }
 
-// What belongs to it may be more than a frame of the port can hold.
+// A fragment for the switch. Its datagram may be longer than a frame of the port.
 bool is_fragment_for(const Identity& identity, const Classified& c) {
   wire::Fragment4View fragment;
   return identity.takes_fragments && wire::is_fragment4(c.ethernet.payload) &&
@@ -34,7 +39,7 @@ bool is_fragment_for(const Identity& identity, const Classified& c) {
          fragment.destination_ip == identity.ipv4;
 }
 
-// A frame whose destination is the switch (`ours`) or everybody.
+// A frame whose destination is the switch (`ours`), a group or broadcast.
 void classify_local(const Identity& identity, Classified& c, bool ours) {
   if (c.ethernet.ether_type != wire::kEtherTypeIpv4) {
     if (is_arp_request_for(identity, c.ethernet))
@@ -61,6 +66,11 @@ void classify_local(const Identity& identity, Classified& c, bool ours) {
     c.action = Action::host;
     return;
   }
+  if (is_udp && is_rdma(identity, c.udp.endpoints)) {
+    const bool set_up = wire::peek_qpn(c.udp.payload) == wire::kGeneralServicesQp;
+    c.action = set_up ? Action::answer_cm : Action::rdma;
+    return;
+  }
   if (!is_udp && is_echo_request_for(identity, c.ethernet)) {
     c.action = Action::answer_echo;
     return;
@@ -68,7 +78,7 @@ void classify_local(const Identity& identity, Classified& c, bool ours) {
   drop(c, DropReason::unhandled);
 }
 
-// Of the UDP ports only the first one has, so addresses suffice.
+// Only the first fragment has the UDP ports, so the addresses have to suffice.
 void classify_group_fragment(const Identity& identity, Classified& c) {
   wire::Fragment4View fragment;
   if (wire::parse_fragment4(c.ethernet.payload, fragment) != DropReason::none) return;
@@ -105,15 +115,26 @@ config::ReservedRule rule_of(const config::ReservedGroups& rules, const wire::Et
       if (frame.ether_type == kEtherTypeEapol) return rules.eapol;
       break;
     case 0x0E:
-      if (frame.ether_type == kEtherTypePtp) return rules.pdelay;
+      if (frame.ether_type == wire::kEtherTypePtp) return rules.pdelay;
       break;
     default: break;
   }
   return config::ReservedRule::drop;
 }
 
+bool is_probe_of_link(const Identity& identity, const wire::EthernetView& frame) {
+  return identity.probes_links && frame.destination == wire::kLldpGroup &&
+         frame.ether_type == wire::kEtherTypePtp && !frame.vlan_tci &&
+         wire::is_probe(frame.payload);
+}
+
 // Neighbours' protocols: forwarded where a rule says so; any other frame ends here.
 void classify_reserved(const Identity& identity, bool linear, Classified& c) {
+  if (linear && is_probe_of_link(identity, c.ethernet)) {
+    drop(c, DropReason::bridge_reserved);
+    c.action = Action::probe;
+    return;
+  }
   const config::ReservedRule rule = rule_of(identity.reserved, c.ethernet);
   if (rule == config::ReservedRule::forward) return;
   if (rule == config::ReservedRule::guard) return drop(c, DropReason::bpdu_guard);
@@ -128,7 +149,7 @@ void classify_destination(const Identity& identity, bool linear, bool ours, Clas
   if (wire::is_bridge_reserved(c.ethernet.destination))
     return classify_reserved(identity, linear, c);
   if (ours && !linear) return drop(c, DropReason::frame_multi_segment);
-  if (ours || (linear && c.ethernet.destination == kBroadcast))
+  if (ours || (linear && c.ethernet.destination == kBroadcastMac))
     return classify_local(identity, c, ours);
   if (linear && !identity.parents.empty()) classify_group(identity, c);
 }

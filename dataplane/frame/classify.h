@@ -1,4 +1,4 @@
-// What to do with a received frame. Looks at headers only, changes nothing.
+// Decides what to do with a received frame. Looks at headers only, changes nothing.
 //
 //   from the switch's own MAC or IPv4 address, in ARP as well: drop
 //   to the switch's MAC, or broadcast:  aggregation port → aggregate
@@ -6,8 +6,11 @@
 //                                       ARP, ICMP echo   → answer
 //                                       other ARP        → hear, where there are routers
 //                                       fragments        → reassemble, where they are taken
+//                                       RoCEv2, where jobs take it → answer_cm to queue pair 1,
+//                                                          rdma to others
 //   to the switch's MAC, anything else: drop, never flooded
-//   to a bridge's own group:            LLDP → lldp; by the protocol's rule forward; drop
+//   to a bridge's own group:            LLDP → lldp; telemetry's probes of links → probe;
+//                                       by the protocol's rule forward; drop
 //   to a job's group, from the switch above: aggregate, or reassemble; the children get it from
 //   here otherwise:                          forward
 #pragma once
@@ -26,29 +29,32 @@ namespace tributary::dataplane {
 enum class Action : std::uint8_t {
   aggregate,
   host,
+  rdma,
   forward,
   lldp,
+  probe,  // of the link that the frame came by
   answer_arp,
   answer_echo,
-  intercept_arp,  // and forward it, if it is to everybody
+  answer_cm,      // set-up of a queue pair
+  intercept_arp,  // and forward it, if it is to a group or broadcast
   reassemble,
   drop,
 };
 
 struct Classified {
   Action action = Action::drop;
-  DropReason reason = DropReason::none;  // of drop, and of lldp where nobody listens
+  DropReason reason = DropReason::none;  // of drop, and of lldp and probe if they are of no use
   wire::EthernetView ethernet;           // of all but a truncated frame, as are:
   std::uint64_t source = 0;              // mac_bits() of its addresses
   std::uint64_t destination = 0;
-  wire::Udp4View udp;  // of aggregate and host
+  wire::Udp4View udp;  // of aggregate, host, rdma and answer_cm
 };
 
-// Of a frame to the switch's own address (`ours`), or to several.
+// Decides about a frame to the switch's own address (`ours`), or to a group.
 void classify_destination(const Identity& identity, bool linear, bool ours, Classified& frame);
 
 // `frame` is the first segment; `linear` says that it is the whole frame. `own` is mac_bits() of
-// the identity's address. What does not belong to the action may hold anything.
+// the identity's address. Fields that the action does not use may hold anything.
 inline void classify(const Identity& identity, std::uint64_t own, std::span<const std::byte> frame,
                      bool linear, Classified& into) {
   into.action = Action::drop;

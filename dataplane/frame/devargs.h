@@ -1,4 +1,4 @@
-// What a port's DPDK device argument string says, as far as sizing and checking need it.
+// A port's DPDK device arguments, parsed as far as sizing and checking need it.
 //
 // Only strings are looked at: no device is opened. The frame limits come from how the drivers
 // lay out their buffers, because neither af_packet nor memif reports them (DPDK 22.11).

@@ -87,7 +87,7 @@ bool is_known(std::string_view text) {
 
 // Addresses are taken as wholes: libpcap takes the longest one that it finds, and what would be
 // left of something longer may be a name to it. One colon alone (`ip[2:2]`) is in no address.
-bool needs_nobody(std::string_view text) {
+bool needs_no_lookup(std::string_view text) {
   if (text.find('\0') != std::string_view::npos) return false;
   if (is_mac(text) || is_ip6(text)) return true;
   const std::string_view before = take_part(text, ':');
@@ -107,7 +107,7 @@ std::optional<std::string_view> looked_up(std::string_view filter) {
     if (filter.find_first_not_of(kBlank) < gap) range = false;
     filter.remove_prefix(gap);
     const std::string_view word = filter.substr(0, filter.find_first_of(kBetween));
-    if (!word.empty() && !needs_nobody(word) && !(range && is_range(word))) return word;
+    if (!word.empty() && !needs_no_lookup(word) && !(range && is_range(word))) return word;
     range = word == "portrange";
     filter.remove_prefix(word.size());
   }

@@ -1,9 +1,9 @@
-// Which filters of libpcap's language need nobody to be asked.
+// Rejects capture filters that would trigger a name lookup in libpcap.
 //
-// pcap_compile() looks up what it takes for a name: `host` in DNS, `port` and `proto` in files or
-// whatever else the machine's name service has, for as long as that takes. A compiled filter that
-// has no names never waits. So every word has to be one of the language's own, a number or an
-// address; what else there is might be a name to some version of libpcap, and is refused.
+// pcap_compile() looks up words that it takes for names: `host` in DNS, `port` and `proto` in files
+// or other sources of the machine's name service, for as long as that takes. A filter without names
+// never waits. So every word has to be one of the language's own, a number or an address; any other
+// word might be a name to some version of libpcap, and is refused.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace tributary::dataplane {
 
-// Those of the language for Ethernet and what it carries, with spaces between them.
+// The language's words for Ethernet and what it carries, with spaces between them.
 std::string_view filter_words();
 
 // The first word of a filter that libpcap might look up; nullopt: there is none.

@@ -1,12 +1,12 @@
-// Which datagrams are being put together from their fragments, and what of each is there.
+// Datagrams that are being reassembled, and the parts of each that have arrived.
 //
 //   fragment ─▶ opens a datagram, or finds its own ─▶ fills its place ─▶ all of it there: done
 //                    │ no room: the oldest gives way        └─ contradicts another: given up
 //                    └ not whole in time: given up
 //
-// Pure; whoever holds the bytes (dataplane/udp/datagrams.h) is told where they belong. Memory is
-// taken at construction. A flood takes the place of what is oldest: fragments of one sender follow
-// each other closely, so datagrams that can be finished are, while what is left of others goes.
+// Pure; the holder of the bytes (dataplane/udp/datagrams.h) is told where they belong. Memory is
+// taken at construction. A flood evicts the oldest datagrams: fragments of one sender follow each
+// other closely, so datagrams that can be finished are, and stale ones are evicted.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@
 
 namespace tributary::dataplane {
 
-// What fragments of one datagram have in common; who sends with another's addresses from elsewhere
-// has a datagram of its own.
+// Identifies the fragments of one datagram. The MAC address and VLAN are part of it, so a sender
+// elsewhere that forges the IP addresses has a datagram of its own.
 struct DatagramKey {
   std::uint32_t source_ip = 0;
   std::uint32_t destination_ip = 0;
@@ -85,7 +85,7 @@ class FragmentTable {
   [[nodiscard]] std::uint32_t find(const DatagramKey& key) const;
   std::uint32_t begin(const DatagramKey& key, Instant now);
   GivenUp close(std::uint32_t place);
-  // Of the words from `offset` on with what is filled already.
+  // Compares the words from `offset` on with those that are filled already.
   [[nodiscard]] Overlap look(std::uint32_t place, std::size_t offset, std::size_t bytes) const;
   void fill(std::uint32_t place, std::size_t offset, std::size_t bytes);
   [[nodiscard]] static bool contradicts(const Datagram& d, std::size_t end, bool more);

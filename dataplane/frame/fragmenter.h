@@ -1,4 +1,4 @@
-// What the switch itself sends, cut into IPv4 fragments for ports with a smaller MTU.
+// Cuts frames that the switch itself sends into IPv4 fragments, for ports with a smaller MTU.
 //
 // Each fragment is a linear frame of its own: what several ports hold is read only, and drivers of
 // shared memory take no chains. Only the loop's lcore.
@@ -31,7 +31,8 @@ class Fragmenter {
 
  private:
   rte_mempool* pool_;
-  // Of all datagrams to a destination, so lcores, which may have the same ones, take turns.
+  // One sequence for all datagrams. Lcores may send to the same destination, so each has its own
+  // residue.
   std::uint16_t next_id_;
 };
 

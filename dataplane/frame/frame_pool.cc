@@ -2,12 +2,15 @@
 
 #include <rte_errno.h>
 #include <rte_mbuf.h>
+#include <rte_mbuf_pool_ops.h>
 
 #include <algorithm>
+#include <atomic>
 #include <stdexcept>
 #include <string>
 
 #include "config/plan/memory_plan.h"
+#include "config/plan/own_buffers.h"
 #include "core/invariant.h"
 #include "dataplane/frame/devargs.h"
 #include "dataplane/frame/held_frames.h"
@@ -26,9 +29,36 @@ static_assert(config::kBufferOverheadBytes ==
               sizeof(rte_mbuf) + 2 * RTE_CACHE_LINE_SIZE + RTE_PKTMBUF_HEADROOM);
 static_assert(config::kAnySocket == SOCKET_ID_ANY);
 
-// Names are unique in a process.
-std::string name_on(int socket) {
-  return socket == config::kAnySocket ? "frames" : "frames_" + config::socket_name(socket);
+// Headroom included; behind the element header and rte_mbuf.
+constexpr std::size_t kOwnRoom = config::kOwnBufferBytes - RTE_CACHE_LINE_SIZE - sizeof(rte_mbuf);
+
+// DPDK wants names that are unique in a process.
+std::string next_name() {
+  static std::atomic<std::uint32_t> made{0};
+  return "frames_" + std::to_string(made.fetch_add(1));
+}
+
+// As rte_pktmbuf_pool_create(), which takes no flags. nullptr and rte_errno when it fails.
+rte_mempool* create(const PoolSize& size, int socket) {
+  const std::size_t bytes = sizeof(rte_mbuf) + size.data_room;
+  rte_mempool* const pool = rte_mempool_create_empty(
+      next_name().c_str(), size.buffers, static_cast<unsigned>(bytes), kCache,
+      sizeof(rte_pktmbuf_pool_private), socket, size.unpadded ? RTE_MEMPOOL_F_NO_SPREAD : 0);
+  if (pool == nullptr) return nullptr;
+  rte_pktmbuf_pool_private room{};
+  room.mbuf_data_room_size = size.data_room;
+  int error = rte_mempool_set_ops_byname(pool, rte_mbuf_best_mempool_ops(), nullptr);
+  if (error == 0) {
+    rte_pktmbuf_pool_init(pool, &room);
+    error = std::min(rte_mempool_populate_default(pool), 0);
+  }
+  if (error != 0) {
+    rte_mempool_free(pool);
+    rte_errno = -error;
+    return nullptr;
+  }
+  rte_mempool_obj_iter(pool, rte_pktmbuf_init, nullptr);
+  return pool;
 }
 
 }  // namespace
@@ -51,6 +81,10 @@ PoolSize size_pool(const config::SwitchConfig& config) {
   return {static_cast<std::uint32_t>(plan.pools[0].buffers), room};
 }
 
+PoolSize size_own_pool(std::size_t buffers) {
+  return {static_cast<std::uint32_t>(buffers), kOwnRoom, true};
+}
+
 bool prefault_pool(rte_mempool* pool) {
   bool all = true;
   rte_mempool_mem_iter(
@@ -64,10 +98,7 @@ bool prefault_pool(rte_mempool* pool) {
 }
 
 FramePool::FramePool(const PoolSize& size, int socket)
-    : size_(size),
-      socket_(socket),
-      pool_(rte_pktmbuf_pool_create(name_on(socket).c_str(), size.buffers, kCache, 0,
-                                    size.data_room, socket)) {
+    : size_(size), socket_(socket), pool_(create(size, socket)) {
   if (pool_ == nullptr)
     throw std::runtime_error("cannot allocate " + std::to_string(size.buffers) +
                              " packet buffers of " + std::to_string(size.data_room) +

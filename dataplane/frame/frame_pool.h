@@ -24,13 +24,17 @@ inline constexpr std::size_t kMarkBacklog = kTransmitBacklog / 4;
 struct PoolSize {
   std::uint32_t buffers = 0;
   std::uint16_t data_room = 0;  // headroom included
+  // No padding after a buffer, which DPDK adds to spread buffers over memory channels.
+  bool unpadded = false;
 };
-// Of the only pool of a switch. Throws std::runtime_error when memory.megabytes cannot hold what
+// Size of a switch's only pool. Throws std::runtime_error when memory.megabytes cannot hold what
 // the ports need.
 PoolSize size_pool(const config::SwitchConfig& config);
-// Of each buffer, headroom included; and all that the pool takes for one.
+// Bytes of each buffer, headroom included; and all that the pool takes for one.
 std::uint16_t data_room(const config::SwitchConfig& config);
 std::size_t buffer_bytes(std::uint16_t data_room);
+// Buffers of config::kOwnBufferBytes each, all told.
+PoolSize size_own_pool(std::size_t buffers);
 
 // Has the kernel give all memory of a pool now (prefault.h).
 [[nodiscard]] bool prefault_pool(rte_mempool* pool);
@@ -48,7 +52,7 @@ class FramePool {
   [[nodiscard]] int socket() const { return socket_; }
   [[nodiscard]] std::uint32_t buffers() const { return size_.buffers; }
   [[nodiscard]] std::uint32_t free_buffers() const;  // any thread; approximate
-  // Of each buffer, headroom excluded.
+  // Bytes of each buffer, headroom excluded.
   [[nodiscard]] std::size_t data_bytes() const;
 
  private:

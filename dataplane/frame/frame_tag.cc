@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/net/byte_order.h"
+#include "dataplane/frame/frame_note.h"
 
 namespace tributary::dataplane {
 namespace {
@@ -40,6 +41,7 @@ rte_mbuf* copy_frame(const rte_mbuf* frame, rte_mempool* pool) {
     std::memcpy(to, rte_pktmbuf_mtod(segment, const char*), segment->data_len);
     to += segment->data_len;
   }
+  copy_note(frame, own);
   return own;
 }
 

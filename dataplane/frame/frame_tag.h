@@ -1,6 +1,6 @@
 // A frame with another VLAN tag, or none.
 //
-// Whoever else holds the buffer must not notice: what is shared or has no room is copied.
+// Other holders must not see the change: a shared buffer, or one without room, is copied.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace tributary::dataplane {
 // A linear copy of its own; nullptr when the pool is empty or its buffers are too small.
 rte_mbuf* copy_frame(const rte_mbuf* frame, rte_mempool* pool);
 
-// The frame, or where somebody else may hold it a copy in its place, which is freed: the caller may
-// write to what it gets. nullptr, and the frame is freed, when a copy is needed and there is none.
+// Returns the frame, or, if it may have other holders, a copy, and frees the frame: the caller may
+// write to the result. nullptr, and the frame is freed, when a copy is needed and there is none.
 rte_mbuf* own_frame(rte_mbuf* frame, rte_mempool* pool);
 
 // Both take the frame, whose first segment holds its Ethernet header and tag, and return it or a

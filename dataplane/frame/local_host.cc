@@ -104,7 +104,7 @@ void answer_echo(std::span<std::byte> frame, const wire::EthernetView& view) {
                                                 static_cast<std::uint16_t>(~before));
   sum = wire::ones_complement_add(sum, after);
   icmp.checksum = static_cast<std::uint16_t>(~sum);
-  // Of a message that is all zero now, the checksum is the other zero.
+  // A message that is all zero now has the other representation of zero as its checksum.
   if (icmp.checksum == 0) icmp.checksum = 0xFFFF;
   std::memcpy(frame.data() + at, &ip, sizeof ip);
   std::memcpy(frame.data() + at + sizeof ip, &icmp, sizeof icmp);

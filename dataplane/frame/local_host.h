@@ -15,7 +15,7 @@
 
 namespace tributary::dataplane {
 
-// Who the switch is on every port.
+// The switch's addresses and UDP ports, the same on every port.
 struct Identity {
   wire::MacAddress mac{};
   std::uint32_t ipv4 = 0;  // host order
@@ -30,7 +30,9 @@ struct Identity {
   std::vector<ParentGroup> parents = {};
   bool takes_fragments = false;
   config::ReservedGroups reserved = {};
-  bool hears_arp = false;  // there are routers to be asked
+  bool hears_arp = false;   // there are routers to be asked
+  bool takes_rdma = false;  // some job does
+  bool probes_links = false;
 };
 
 // True for IPv4 and ARP whose sender says that it has the switch's address.

@@ -12,6 +12,8 @@
 
 namespace tributary::dataplane {
 
+inline constexpr wire::MacAddress kBroadcastMac = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
+
 constexpr std::uint64_t mac_bits(const wire::MacAddress& mac) {
   // The parts in which compilers copy six bytes: a load that spans two stores waits for both.
   struct Parts {
@@ -52,8 +54,8 @@ constexpr std::uint16_t vlan_of_key(std::uint64_t key) {
   return static_cast<std::uint16_t>(key >> 48);
 }
 
-// Of a hash table: a number that senders do not know, from one that may be small (finaliser of
-// SplitMix64).
+// An odd multiplier for hashing that senders do not know, from a seed that may be small (finaliser
+// of SplitMix64).
 constexpr std::uint64_t hash_multiplier(std::uint64_t seed) {
   std::uint64_t z = seed + 0x9E3779B97F4A7C15ULL;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;

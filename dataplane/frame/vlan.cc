@@ -21,7 +21,9 @@ VlanTable::VlanTable(const std::vector<config::PortConfig>& ports) {
       members_[0] |= mask_of(port);
     else
       transparent_ = false;
+    if (vlan.mode == VlanMode::paths) path_ports_ |= mask_of(port);
     for (std::uint16_t id = 1; id <= config::kMaxVlan; ++id) {
+      if (vlan.mode == VlanMode::paths) tagged_[id] |= mask_of(port);
       if (!carries(vlan, id)) continue;
       members_[id] |= mask_of(port);
       if (id != untagged) tagged_[id] |= mask_of(port);
@@ -33,7 +35,8 @@ std::uint16_t VlanTable::checked_vlan_of(std::uint16_t port,
                                          const wire::EthernetView& frame) const {
   const std::uint16_t id = vlan_id(frame);
   const PortRule& rule = rules_[port];
-  if (rule.mode == VlanMode::transparent) return id;
+  if (rule.mode == VlanMode::transparent || rule.mode == VlanMode::paths) return id;
+  if (rule.mode == VlanMode::none) return kNoVlan;
   if (id == 0) {
     // A tag of another kind, or one behind a priority tag, is a tag nevertheless.
     if (rule.untagged == 0 || is_vlan_tag(frame.ether_type)) return kNoVlan;

@@ -41,8 +41,10 @@ class VlanTable {
     return checked_vlan_of(port, frame);
   }
   [[nodiscard]] PortMask members(std::uint16_t vlan) const { return members_[vlan]; }
-  // Of these, where its frames have a tag.
+  // The members and path ports whose frames carry a tag.
   [[nodiscard]] PortMask tagged(std::uint16_t vlan) const { return tagged_[vlan]; }
+  // Ports in no VLAN that take frames to one address whose way is known.
+  [[nodiscard]] PortMask path_ports() const { return path_ports_; }
   // Ports that are in other VLANs there, or take other frames for theirs.
   [[nodiscard]] PortMask differences(const VlanTable& other) const;
 
@@ -59,6 +61,7 @@ class VlanTable {
   std::vector<PortRule> rules_;
   std::array<PortMask, kVlanIds> members_{};
   std::array<PortMask, kVlanIds> tagged_{};
+  PortMask path_ports_ = 0;
 };
 
 // 802.1Q, 802.1ad, and what came before it.

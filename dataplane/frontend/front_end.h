@@ -1,5 +1,5 @@
-// What stands between frames and engines (protocol rule 20): a front end turns bytes into events,
-// and what engines want sent into bytes. Engines know neither UDP ports nor queue pairs.
+// The layer between frames and engines (protocol rule 20): a front end turns bytes into events, and
+// engines' messages into bytes. Engines know neither UDP ports nor queue pairs.
 //
 //   frame ─▶ owner()  which lcore does the packet's work; another one is handed the frame
 //         ─▶ read()   headers: the packet, and the endpoint that it is from

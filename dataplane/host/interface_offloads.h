@@ -1,4 +1,4 @@
-// What an interface of the kernel does to frames on their way to a packet socket.
+// Offloads of a kernel interface that change frames on their way to a packet socket.
 #pragma once
 
 #include <string>

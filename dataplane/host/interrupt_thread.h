@@ -1,6 +1,6 @@
 // DPDK's memif driver does its handshakes on the interrupt thread of the EAL, and takes no lock
-// there: who stops a port on another thread at that moment frees what a handler still uses, and
-// the process ends. So ports are stopped where the handlers run.
+// there: another thread that stops a port at that moment frees what a handler still uses, and the
+// process crashes. So ports are stopped where the handlers run.
 #pragma once
 
 #include <rte_alarm.h>

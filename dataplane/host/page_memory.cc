@@ -16,7 +16,7 @@ constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 PageMemory::PageMemory(std::size_t bytes) {
   if (bytes == 0) return;
-  // Only whole huge pages can be some; what is left over is on small ones.
+  // Huge pages cover only whole multiples of their size; the rest is on small ones.
   const std::size_t slack = bytes < kHugePage ? 0 : kHugePage;
   void* const begin =
       mmap(nullptr, bytes + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,7 +1,7 @@
-// Memory for what packets touch in no order, on huge pages where the kernel has some to give
-// (transparent_hugepage: madvise or always): fewer address translations miss, and what fetches
-// ahead does not stop every 4 KiB. Ordinary pages otherwise; nobody has to reserve anything. The
-// kernel has given them all before anybody writes to them.
+// Memory for data that packets access at random, on huge pages where the kernel has some to give
+// (transparent_hugepage: madvise or always): fewer TLB misses, and hardware prefetching does not
+// stop every 4 KiB. Ordinary pages otherwise; the operator has nothing to reserve. All pages are
+// there before the first write.
 #pragma once
 
 #include <cstddef>

@@ -9,7 +9,7 @@
 namespace tributary::dataplane {
 namespace {
 
-// What MADV_POPULATE_WRITE does (madvise(2)), for kernels before 5.14.
+// Does what MADV_POPULATE_WRITE does (madvise(2)), for kernels before 5.14.
 void write_to_each(std::span<std::byte> memory, std::size_t page) {
   const auto touch = [](std::byte& at) {
     volatile std::byte& byte = at;

@@ -1,7 +1,7 @@
 // Memory that the kernel has given before it is used.
 //
-// What it maps it gives page by page, each at its first use; a packet loop that meets new pages
-// waits for the kernel at each of them, which takes several times as long as the packet does.
+// The kernel allocates mapped pages one by one, each at its first use. A packet loop that meets new
+// pages waits for the kernel at each of them, several times as long as the packet takes.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 namespace tributary::dataplane {
 
 // Has the kernel give every page that `memory` lies on, where the calling thread's memory policy
-// says; contents stay. Nobody else writes to it meanwhile. False: the kernel has not got so many.
+// says; contents stay. No other thread may write to it meanwhile. False: too few pages are left.
 [[nodiscard]] bool prefault(std::span<std::byte> memory);
 
 }  // namespace tributary::dataplane

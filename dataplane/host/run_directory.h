@@ -22,7 +22,7 @@ void check_run_directory(const std::filesystem::path& parent);
 void remove_run_directory();
 
 // Removes beneath `parent` the directories of processes that are gone, if they hold nothing but a
-// socket on which nobody listens.
+// socket on which no process listens.
 void remove_stale_run_directories(const std::filesystem::path& parent);
 
 }  // namespace tributary::dataplane

@@ -8,7 +8,7 @@ namespace tributary::dataplane {
 
 SocketMemory::SocketMemory(int socket) {
   if (socket < 0 || socket + 1 >= static_cast<int>(kMostSockets)) return;
-  // Of the library of these calls we would use nothing else. The kernel takes one bit less than it
+  // Called directly, as libnuma would serve for nothing else. The kernel takes one bit less than it
   // is told.
   if (syscall(SYS_get_mempolicy, &mode_before_, before_.data(), kMostSockets, nullptr, 0) != 0)
     return;

@@ -10,10 +10,10 @@
 namespace tributary::dataplane {
 namespace {
 
-// Servers' sockets are of streams (vhost-user) or of SOCK_SEQPACKET (memif). Asked for datagrams,
-// the kernel answers EPROTOTYPE if somebody has it open and ECONNREFUSED if nobody does: no
-// connection is ever made.
-bool nobody_listens(const std::string& path) {
+// Servers' sockets are stream (vhost-user) or SOCK_SEQPACKET (memif). When a datagram socket
+// connects, the kernel answers EPROTOTYPE if a process has the path open and ECONNREFUSED if none
+// has: no connection is ever made.
+bool no_process_listens(const std::string& path) {
   sockaddr_un address{};
   if (path.size() >= sizeof address.sun_path) return false;
   address.sun_family = AF_UNIX;
@@ -32,7 +32,7 @@ bool nobody_listens(const std::string& path) {
 bool remove_stale_socket(const std::string& path) {
   struct stat status {};
   if (lstat(path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) return false;
-  return nobody_listens(path) && unlink(path.c_str()) == 0;
+  return no_process_listens(path) && unlink(path.c_str()) == 0;
 }
 
 }  // namespace tributary::dataplane

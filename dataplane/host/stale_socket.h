@@ -8,7 +8,7 @@
 
 namespace tributary::dataplane {
 
-// Unlinks `path` if it is a Unix socket that nobody has open; anything else stays. A living
+// Unlinks `path` if it is a Unix socket that no process has open; anything else stays. A living
 // server, this process included, notices nothing. Returns whether the file was removed.
 bool remove_stale_socket(const std::string& path);
 

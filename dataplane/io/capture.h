@@ -32,15 +32,15 @@ struct rte_mbuf;
 
 namespace tributary::dataplane {
 
-// Where a frame was seen. tx: given to a port's queue, which may drop it later. verdict: received,
-// and its way is decided; what is sent or dropped for its sake comes next.
+// Where a frame was seen. tx: given to a port's queue, which may drop it later. verdict: received
+// and decided about; the frames sent or dropped in consequence come next.
 enum class CapturePoint : std::uint8_t { rx, tx, drop, verdict };
 
-// What the switch makes of a received frame. Why it drops one is told at the point `drop`.
+// The switch's decision about a received frame. The point `drop` tells why it drops one.
 struct FrameVerdict {
   Action action = Action::drop;
-  // Of forward: the VLAN (0: untagged), and the port that the destination is known behind; none: it
-  // goes to all ports of the VLAN that want it.
+  // Only with Action::forward: the VLAN (0: untagged), and the port of the known destination; none:
+  // all ports of the VLAN that want the frame.
   struct Way {
     std::uint16_t vlan = 0;
     std::optional<std::uint16_t> egress = {};
@@ -52,8 +52,8 @@ struct FrameVerdict {
   bool freed_slot = false;                              // chunk.slot is free again
 };
 
-// A filter in libpcap's language, `man pcap-filter`, but for names: nobody is asked what they mean,
-// and whoever makes a filter waits for nobody.
+// A filter in libpcap's language, `man pcap-filter`, without names: no name is looked up, so making
+// a filter never waits (dataplane/frame/filter_words.h).
 class CaptureFilter {
  public:
   // libpcap takes tens of milliseconds for that much, but tens of seconds for four times as much,
@@ -109,9 +109,9 @@ class CaptureTap {
              DropReason reason = DropReason::none);
   void offer(CapturePoint point, std::uint16_t port, std::span<const std::byte> frame,
              DropReason reason = DropReason::none);
-  // Another port is at this place: nobody has asked for it.
+  // Another port is at this place now, which the request did not name.
   void ignore(std::uint16_t port) { ignored_[port] = true; }
-  // Before anything comes of it.
+  // To be called before the verdict is carried out.
   void tell(std::uint16_t port, const rte_mbuf* frame, const FrameVerdict& verdict);
   void tell(std::uint16_t port, std::span<const std::byte> frame, const FrameVerdict& verdict);
   [[nodiscard]] bool wants_verdicts() const { return wish_->verdict; }
@@ -127,7 +127,7 @@ class CaptureTap {
   [[nodiscard]] bool wants(CapturePoint point, std::uint16_t port) const;
   // The room of a slot.
   [[nodiscard]] std::span<std::byte> room_of(std::uint32_t slot);
-  // Copies the frame, unless nobody wants it.
+  // Copies the frame if the request wants it.
   void keep(CapturedFrame& seen, const rte_mbuf* frame);
   void keep(CapturedFrame& seen, std::span<const std::byte> frame);
   // The room of a free slot, which `frame` then names; empty and counted when there is none.

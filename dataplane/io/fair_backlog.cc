@@ -10,7 +10,7 @@ bool FairBacklog::push(const Entry& entry) {
   return true;
 }
 
-// Who has nothing to send saves nothing up.
+// A class without frames to send saves no credit.
 void FairBacklog::pass_turn() {
   if (fifos_[turn_].count == 0) fifos_[turn_].credit = 0;
   turn_ = (turn_ + 1) % fifos_.size();

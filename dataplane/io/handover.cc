@@ -71,6 +71,18 @@ std::size_t HandoverEnd::flush_to(std::size_t to, TrafficClass traffic, Lanes& l
   return taken;
 }
 
+void HandoverEnd::publish_backlog(std::uint16_t port, std::size_t frames) {
+  std::atomic<std::size_t>& last = handover_.backlog(port);
+  if (last.load(std::memory_order_relaxed) != frames) last.store(frames, std::memory_order_relaxed);
+}
+
+std::size_t HandoverEnd::backlog(std::size_t to, std::uint16_t port) const {
+  constexpr auto kJobs = static_cast<std::size_t>(TrafficClass::jobs);
+  const std::size_t on_the_way =
+      staged_[to][kJobs].count + handover_.path(own_, to).ring(TrafficClass::jobs).size();
+  return on_the_way * (lcores() - 1) + handover_.backlog(port).load(std::memory_order_relaxed);
+}
+
 std::span<Handed> HandoverEnd::take(std::size_t from, std::span<Handed> into) {
   HandoverPath& path = handover_.path(from, own_);
   SpscRing<Handed>& jobs = path.ring(TrafficClass::jobs);

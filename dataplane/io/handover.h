@@ -6,12 +6,13 @@
 //                                    └─▶ ring A→B of others ─┘
 //                                          └─ full: dropped and counted, by A
 //
-// A frame goes over once: who is handed one that is not its own drops it. Nobody waits for anybody.
+// A frame goes over once: an lcore drops a handed frame that is not its own. No lcore waits.
 // A flood of either class of traffic neither fills the other's ring nor takes more than half of
 // what B takes at a time, while the other wants its half; what one leaves, the other may use.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -85,6 +86,9 @@ class Handover {
   Handover& operator=(const Handover&) = delete;
 
   [[nodiscard]] std::size_t lcores() const { return lcores_; }
+  // Jobs' frames that wait for a port's driver at the lcore that sends there, as it last said. A
+  // hint between lcores: nothing else is read by it.
+  [[nodiscard]] std::atomic<std::size_t>& backlog(std::uint16_t port) { return backlogs_[port]; }
   [[nodiscard]] HandoverPath& path(std::size_t from, std::size_t to) const {
     return *paths_[from * lcores_ + to];
   }
@@ -92,9 +96,10 @@ class Handover {
  private:
   std::size_t lcores_;
   std::vector<std::unique_ptr<HandoverPath>> paths_;
+  std::array<std::atomic<std::size_t>, config::kMaxPorts> backlogs_{};
 };
 
-// What one lcore holds of it. Its thread only.
+// One lcore's end of the handover. Its thread only.
 class HandoverEnd {
  public:
   HandoverEnd(Handover& handover, std::size_t own);
@@ -102,13 +107,19 @@ class HandoverEnd {
   HandoverEnd& operator=(const HandoverEnd&) = delete;
   ~HandoverEnd();
 
-  // Takes ownership. Sent with the next flush(), or before. What finds the ring full is counted
-  // under the frame's port in `lanes`.
+  // Takes ownership. Sent with the next flush(), or before. A frame that finds the ring full is
+  // counted under its port in `lanes`.
   void give(std::size_t to, const Handed& frame, Lanes& lanes);
   // To all others.
   void announce(const Learned& address);
   // Returns the frames that went over.
   std::size_t flush(Lanes& lanes);
+
+  // Says how many of jobs' frames wait for a port of this lcore's.
+  void publish_backlog(std::uint16_t port, std::size_t frames);
+  // About how many wait for a port to which another lcore sends: there, and on the way to it. As
+  // many are expected of each other lcore as of this one.
+  [[nodiscard]] std::size_t backlog(std::size_t to, std::uint16_t port) const;
 
   // From one other; returns what came: of each class half of it, or what the other leaves.
   std::span<Handed> take(std::size_t from, std::span<Handed> into);

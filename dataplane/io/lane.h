@@ -1,4 +1,4 @@
-// What one lcore keeps for one port: counters, frames that wait to be sent, learning cache.
+// State that one lcore keeps for one port: counters, frames that wait to be sent, learning cache.
 //
 // Written by its lcore only; other threads read the counters. More lcores mean more lanes per
 // port, and readers add them up. Where the lcore has no transmit queue of the port, frames for it
@@ -58,7 +58,7 @@ struct Lane {
     set_mtu(p.config().mtu);
   }
 
-  // Of a port in the place of the one that was there; nothing waits for that.
+  // Another port takes this place; no frame waits in the lane.
   void exchange(Port& p) {
     port = &p;
     interface_mtu = p.interface_mtu();
@@ -83,12 +83,12 @@ struct Lane {
   std::uint32_t mtu = 0;            // as the configuration has it
   std::uint32_t interface_mtu = 0;  // of the kernel's interface behind the port; 0: no limit
   bool checks_udp;                  // see Port
-  CaptureTap* tap = nullptr;        // where somebody captures
+  CaptureTap* tap = nullptr;        // set while a capture or trace runs
   std::uint16_t tx_queue = 0;
   std::optional<std::uint16_t> sender;  // the lcore that sends; none: this one
   bool held = false;  // the transmit queue is another lcore's still: what leaves here waits
-  // What the driver is to get with the next flush, and which of these are jobs' packets. While it
-  // refuses some, others wait in `behind`: a burst of them at a time comes here.
+  // Frames that the driver gets with the next flush, and which of these are jobs' packets. While
+  // the driver refuses some, others wait in `behind`: a burst of them at a time comes here.
   std::array<rte_mbuf*, kTransmitBacklog> waiting;
   std::size_t waiting_count = 0;
   std::bitset<kTransmitBacklog> of_jobs;
@@ -103,7 +103,7 @@ struct Lane {
   [[nodiscard]] bool has_room(TrafficClass traffic) const {
     return behind.empty() ? waiting_count < waiting.size() : backlog(traffic) < FairBacklog::kRoom;
   }
-  // What the driver can send waits for the next flush, and for nothing else; nobody watches.
+  // True if a frame can simply wait for the next flush: room, link up, no backlog, no tap.
   [[nodiscard]] bool takes_at_once() const {
     return waiting_count < waiting.size() && behind.empty() && !sender && tap == nullptr &&
            port->link_up();
@@ -121,10 +121,12 @@ struct Lane {
   std::uint64_t last_source = 0;  // with its VLAN, as in mac_key.h
   Instant learn_again;
 
-  // Refusals sent to strangers.
+  // Rate of refusals sent to unknown senders.
   static constexpr std::uint32_t kRefusalsPerSecond = 1000;
   static constexpr std::uint32_t kRefusalBurst = 256;
   TokenBucket refusals{kRefusalsPerSecond, kRefusalBurst};
+  // Rate of refusals of named data: its own, so that polling for a name takes nothing from others.
+  TokenBucket name_refusals{kRefusalsPerSecond, kRefusalBurst};
 
   PortCounters counters;
 };

@@ -54,8 +54,8 @@ constexpr const char* text_of(Stage s) {
 // last begins at a fifth of a second or so, which no call may take.
 using CallCycles = LogHistogram<7, 24>;
 
-// Of an lcore. A call that finds nothing to do is in `idle_cycles` alone: the loop polls all the
-// time, and what matters would drown in the percentiles of that.
+// Counters of one lcore. A call that finds nothing to do counts in `idle_cycles` alone: the loop
+// polls all the time, and idle calls would dominate the percentiles.
 struct alignas(64) StageCounters {
   Counter calls;           // times the stage had something to do
   Counter packets;         // handled in those
@@ -72,7 +72,7 @@ class StageMeter {
  public:
   StageMeter(StageTable& table, std::uint64_t tsc) : table_(table), last_(tsc) {}
 
-  // What is left to do of calls that have been counted.
+  // Adds the remaining cycles of calls that have been counted.
   void mark_rest(Stage stage, std::uint64_t tsc) {
     table_[static_cast<std::size_t>(stage)].cycles.add(tsc - last_);
     last_ = tsc;

@@ -43,8 +43,8 @@ void bring_forward(Lane& lane) {
   }
 }
 
-// The driver took so many of those in front. Where nobody waits behind them, that is where the rest
-// goes: from now on each class waits for its turn.
+// The driver took the first `taken` frames. If no frames wait behind them, the rest goes there:
+// from now on each class waits for its turn.
 void keep_refused(Lane& lane, std::size_t taken) {
   const bool sorts = lane.behind.empty();
   const std::size_t count = lane.waiting_count;
@@ -176,6 +176,8 @@ std::size_t Transmitter::give(Lane& lane) {
     const auto burst =
         static_cast<std::uint16_t>(std::min<std::size_t>(lane.waiting_count - sent, kBurst));
     rte_mbuf** const frames = lane.waiting.data() + sent;
+    if (telemetry_ != nullptr && LoopTelemetry::any_noted({frames, burst}))
+      stamp(lane, lane.waiting_count - sent, {frames, burst});
     // The driver frees what it takes, so the sizes are read before.
     std::array<std::uint32_t, kBurst> lengths;
     for (std::uint16_t i = 0; i < burst; ++i) lengths[i] = frames[i]->pkt_len;
@@ -196,7 +198,17 @@ std::size_t Transmitter::give(Lane& lane) {
   return sent;
 }
 
-std::size_t Transmitter::flush_lane(Lane& lane) {
+void Transmitter::stamp(const Lane& lane, std::size_t waiting, std::span<rte_mbuf*> frames) {
+  const std::size_t behind =
+      lane.behind.size(TrafficClass::jobs) + lane.behind.size(TrafficClass::others);
+  telemetry_->stamp({.port = lane.index,
+                     .mtu = static_cast<std::uint32_t>(lane.most_bytes - wire::kEthernetBytes),
+                     .queue = static_cast<std::uint32_t>(waiting + behind),
+                     .tx_bytes = lane.counters.tx_bytes.get()},
+                    frames);
+}
+
+std::size_t Transmitter::give_all(Lane& lane) {
   std::size_t sent = 0;
   for (;;) {
     const std::size_t taken = give(lane);
@@ -213,9 +225,28 @@ std::size_t Transmitter::flush_lane(Lane& lane) {
   return sent;
 }
 
+std::size_t Transmitter::flush_lane(Lane& lane) {
+  const std::size_t sent = give_all(lane);
+  publish(lane);
+  return sent;
+}
+
+void Transmitter::publish(const Lane& lane) {
+  if (peers_ == nullptr || lane.sender) return;
+  peers_->publish_backlog(lane.index, lane.backlog(TrafficClass::jobs));
+}
+
+std::size_t Transmitter::offer_jobs(std::uint16_t port) {
+  Lane& lane = *lanes_[port];
+  if (lane.sender) return peers_->backlog(*lane.sender, port);
+  flush_lane(lane);
+  return lane.backlog(TrafficClass::jobs);
+}
+
 void Transmitter::hand_on(std::uint16_t port) {
   Lane& lane = *lanes_[port];
   flush_lane(lane);
+  peers_->publish_backlog(port, 0);  // from now on another lcore does
   const auto give_on = [&](rte_mbuf* frame, TrafficClass traffic) {
     peers_->give(*lane.sender, {.frame = frame, .port = port, .traffic = traffic}, lanes_);
   };
@@ -233,6 +264,7 @@ void Transmitter::discard(std::uint16_t port, DropReason reason) {
   for (std::size_t i = 0; i < lane.waiting_count; ++i) drop(lane, lane.waiting[i], reason);
   lane.forget_waiting();
   while (!lane.behind.empty()) drop(lane, lane.behind.pop().frame, reason);
+  publish(lane);
 }
 
 }  // namespace tributary::dataplane

@@ -4,9 +4,9 @@
 // Takes ownership of every frame given to it: sent, or dropped and counted under the egress
 // port. A frame that a slow port does not take waits in a bounded backlog, in which jobs' packets
 // and others leave each other their share (fair_backlog.h); one that joins a long backlog is marked
-// (ECN), where its sender listens. Of what other ports have, too, a job's packet is copied for
-// that; what others send is not. Where fragments are taken, jobs'
-// packets that exceed a port's MTU leave as such.
+// (ECN), where its sender supports that. A job's packet that other ports hold, too, is copied
+// before it is marked; other traffic is not copied. Where fragments are taken, jobs'
+// packets that exceed a port's MTU leave as fragments.
 #pragma once
 
 #include <rte_mbuf_core.h>
@@ -17,6 +17,7 @@
 #include "dataplane/frame/fragmenter.h"
 #include "dataplane/io/handover.h"
 #include "dataplane/io/lane.h"
+#include "dataplane/telemetry/loop_telemetry.h"
 
 struct rte_mempool;
 
@@ -29,6 +30,8 @@ class Transmitter {
       : lanes_(lanes), pool_(pool), peers_(peers) {}
   // From now on jobs' packets may be cut.
   void cut_with(Fragmenter* fragmenter) { fragmenter_ = fragmenter; }
+  // From now on frames that in-band telemetry has sampled get their hop when they are sent.
+  void stamp_with(LoopTelemetry* telemetry) { telemetry_ = telemetry; }
 
   void send(std::uint16_t port, rte_mbuf* frame, TrafficClass traffic = TrafficClass::others) {
     Lane& lane = *lanes_[port];
@@ -37,25 +40,33 @@ class Transmitter {
     else
       send_with_care(lane, frame, traffic);
   }
-  // One frame to several ports by reference count; frees it if there is none. Nobody may
-  // write to it afterwards (protocol rule 19).
+  // One frame to several ports by reference count; frees it if there are no ports. The frame must
+  // not be written to afterwards (protocol rule 19).
   void multicast(std::span<const std::uint16_t> ports, rte_mbuf* frame,
                  TrafficClass traffic = TrafficClass::others);
 
   // Hands to the drivers, and to other lcores, what waits; returns the number of frames they took.
   std::size_t flush();
-  // What waits for a port goes to the lcore that sends there from now on.
+  // Hands what waits for a port to its driver; returns how many jobs' frames still wait, about so
+  // many where another lcore sends.
+  std::size_t offer_jobs(std::uint16_t port);
+  // Hands the backlog of a port to the lcore that sends there from now on.
   void hand_on(std::uint16_t port);
   // Drops what waits for a port.
   void discard(std::uint16_t port, DropReason reason = DropReason::tx_link_down);
 
  private:
-  // Whatever may be in the way of the frame, or of the lane.
+  // The slow path of send(): another lcore's queue, a refusal, a frame that has to be cut.
   void send_with_care(Lane& lane, rte_mbuf* frame, TrafficClass traffic);
   rte_mbuf* tell_of_queue(Lane& lane, rte_mbuf* frame, TrafficClass traffic);
   std::size_t flush_lane(Lane& lane);
-  // What the driver takes of those that wait in front; returns how many.
+  std::size_t give_all(Lane& lane);
+  // Other lcores may know what waits.
+  void publish(const Lane& lane);
+  // Gives the frames that wait in front to the driver; returns how many it took.
   std::size_t give(Lane& lane);
+  // `frames` are the first of `waiting` in front.
+  void stamp(const Lane& lane, std::size_t waiting, std::span<rte_mbuf*> frames);
   // True where the frame exceeds what a port takes that is up, and may be cut.
   [[nodiscard]] bool to_cut(const Lane& lane, const rte_mbuf* frame, TrafficClass traffic) const;
   void multicast_cut(std::span<const std::uint16_t> ports, rte_mbuf* frame);
@@ -66,6 +77,7 @@ class Transmitter {
   rte_mempool* pool_;
   HandoverEnd* peers_;
   Fragmenter* fragmenter_ = nullptr;
+  LoopTelemetry* telemetry_ = nullptr;
 };
 
 }  // namespace tributary::dataplane

@@ -78,7 +78,7 @@ bool LoopSteps::take(const Prepared& prepared, PortMask moved, Duration patience
     all = everywhere(
         prepared, patience,
         [](PacketLoop& packet_loop, PacketLoop::Change&, Instant now) { packet_loop.attach(now); });
-  // Those that wake up late do it then; nobody waits for them once more.
+  // Loops that wake up late do it then; this call does not wait for them again.
   if (moved != 0 && packet_loops_.size() > 1)
     all = everywhere(prepared, all ? patience : Duration(),
                      [moved](PacketLoop& packet_loop, PacketLoop::Change&, Instant) {

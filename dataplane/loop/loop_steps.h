@@ -1,14 +1,14 @@
-// What a change of the configuration asks of all packet loops
+// The steps by which all packet loops take a change of the configuration
 // (dataplane/loop/packet_loop_ports.cc):
 //
-//   check ─▶ make_room ─▶ apply ─▶ take_in ─▶ forget_behind
-//              └─ of ports ┘          └─ of ports
+//   check ─▶ make_room ─▶ apply ─▶ attach ─▶ forget_behind
+//              └─ of ports ┘         └─ of ports
 //
 // Each step is a request to every loop, and is for all of them before the next one is for any. A
 // loop that falls silent after check() may hold up the last steps of the others, and nothing else:
 // its own are in its mailbox, where they have places of their own, however many requests of others
 // wait there. When it wakes up it takes them, and the others go on by themselves. Until then it is
-// late (Worker::is_late()), and who reads what loops own leaves it out.
+// late (PacketLoop::is_late()), and readers of what loops own leave it out.
 //
 // One control thread at a time, which does not begin a change before check() has returned.
 #pragma once
@@ -24,7 +24,7 @@ namespace tributary::dataplane {
 
 class LoopSteps {
  public:
-  // What each loop gets, by lcore.
+  // The change of each loop, by lcore.
   using Prepared = std::vector<std::shared_ptr<PacketLoop::Change>>;
 
   explicit LoopSteps(const PacketLoops& workers) : packet_loops_(workers) {}
@@ -33,9 +33,9 @@ class LoopSteps {
   // change before; when it returns, nothing of that waits for any, and all have forgotten what a
   // late loop may have told them of ports that moved.
   void check(Duration patience);
-  // All steps; `moved`: behind which ports others may be from now on. Each may take as long as
-  // `patience` says. False: some loop has not come to its part, so `prepared` and what it leads to
-  // have to live until the next check() that returns.
+  // Takes all steps, each within `patience`. `moved`: ports that may have other peers from now on.
+  // False: some loop has not taken its steps, so `prepared` and what it refers to have to live
+  // until the next check() that returns.
   bool take(const Prepared& prepared, PortMask moved, Duration patience);
 
  private:
@@ -45,7 +45,7 @@ class LoopSteps {
   bool everywhere(const Prepared& prepared, Duration patience, Step step);
 
   const PacketLoops& packet_loops_;
-  std::atomic<std::size_t> loops_left_{0};  // see Worker::PortPlan
+  std::atomic<std::size_t> loops_left_{0};  // see PacketLoop::PortPlan
   PortMask to_forget_ = 0;                  // once more, when a late loop is through
 };
 

@@ -22,14 +22,6 @@ Lanes make_lanes(const config::SwitchConfig& config, std::span<Port* const> port
   return lanes;
 }
 
-// Ports on which this lcore speaks for the switch.
-std::vector<std::uint16_t> first_queues(std::span<const PacketLoop::Queue> queues) {
-  std::vector<std::uint16_t> ports;
-  for (const PacketLoop::Queue& queue : queues)
-    if (queue.queue == 0) ports.push_back(queue.port);
-  return ports;
-}
-
 HandoverEnd* open(std::optional<HandoverEnd>& peers, const LoopPlace& place) {
   if (place.handover == nullptr) return nullptr;
   return &peers.emplace(*place.handover, place.lcore);
@@ -66,21 +58,23 @@ PacketLoop::PacketLoop(const config::SwitchConfig& config, const config::SwitchC
       share_(share),
       identity_(identity_of(config)),
       lanes_(make_lanes(config, ports, place.lcore)),
+      queues_(config, place.lcore),
       transmitter_(lanes_, pool, open(peers_, place)),
       forwarder_(config, randomness.fdb_seed, lanes_, transmitter_, pool,
                  {place.groups, place.lcore}),
       udp_(config, part),
-      aggregation_(part, engine_start(randomness, place.lcore), pool, lanes_, transmitter_, udp_),
+      rdma_(config, part, place.lcore, randomness.nonce_seed),
+      aggregation_(part, engine_start(randomness, place.lcore), pool, lanes_, transmitter_, udp_,
+                   rdma_),
       pool_(pool),
       idle_(config.idle_sleep_max, kBurst / 2) {
-  for (const config::QueuePlace& queue : config::queue_places(config))
-    if (queue.lcore == lcore_) queues_->push_back({queue.port, queue.queue, {}, {}});
   if (peers_) forwarder_.tell(&*peers_);
   if (config::takes_fragments(config)) {
     transmitter_.cut_with(&fragmenter_.emplace(pool, lcore_));
     reassembly_.emplace(config, lcore_, randomness.fdb_seed, pool, lanes_);
   }
   lldp_ = make_lldp(config);
+  if (config.telemetry.enabled()) start_telemetry(config);
   for (std::size_t port = 0; port < shown_counters_.size(); ++port)
     shown_counters_[port].store(&lanes_[port]->counters, std::memory_order_release);
 }
@@ -88,7 +82,7 @@ PacketLoop::PacketLoop(const config::SwitchConfig& config, const config::SwitchC
 std::unique_ptr<Lldp> PacketLoop::make_lldp(const config::SwitchConfig& config) {
   if (!config.forwarding.lldp.enabled) return nullptr;
   return std::make_unique<Lldp>(config, identity_, lanes_, transmitter_, pool_,
-                                first_queues(*queues_));
+                                queues_.first_ports());
 }
 
 void PacketLoop::announce_address() {
@@ -98,8 +92,7 @@ void PacketLoop::announce_address() {
 
 PortMask PacketLoop::spoken_for() const {
   PortMask ports = 0;
-  for (const Queue& queue : *queues_)
-    if (queue.queue == 0) ports |= mask_of(queue.port);
+  for (const std::uint16_t port : queues_.first_ports()) ports |= mask_of(port);
   return ports;
 }
 
@@ -123,12 +116,13 @@ std::size_t PacketLoop::turn(Instant now) {
 
   std::size_t total = 0;
   if (peers_) mark(Stage::handed, total = take_over(now));
-  for (Queue& queue : *queues_) {
+  for (PolledQueue& queue : queues_.all()) {
     const std::uint16_t port = queue.port;
-    const std::size_t received = receive(*lanes_[port], queue);
+    std::size_t received = receive(*lanes_[port], queue);
     burst_arrived_ = mark(Stage::receive, received);
     if (received == 0) continue;
     total += received;
+    if (telemetry_) received = take_telemetry(port, received);
     classify_burst(port, received, now);
     mark(Stage::classify, received);
     mark(Stage::aggregate, aggregate(port, now));
@@ -144,6 +138,7 @@ std::size_t PacketLoop::turn(Instant now) {
   mark(Stage::expire, aggregation_.expire(now) + forwarder_.expire(now) +
                           (lldp_ ? lldp_->expire(now) : 0) +
                           (announcer_ ? announcer_->expire(now) : 0) +
+                          (link_probe_ ? link_probe_->expire(now) : 0) +
                           (udp_.next_hops().empty() ? 0 : ask_routers(now)) +
                           (reassembly_ ? reassembly_->expire(now) : 0));
   mark(Stage::transmit, transmitter_.flush());
@@ -162,7 +157,18 @@ void PacketLoop::run(const TscClock& clock) {
   }
 }
 
-std::size_t PacketLoop::receive(Lane& lane, Queue& queue) {
+namespace {
+
+// For what reads it at once, behind the two lines that receive() has asked for.
+void prefetch_payload(const rte_mbuf* frame) {
+  const auto* const data = rte_pktmbuf_mtod(frame, const std::byte*);
+  for (std::size_t at = 2 * RTE_CACHE_LINE_SIZE; at < frame->data_len; at += RTE_CACHE_LINE_SIZE)
+    rte_prefetch0(data + at);
+}
+
+}  // namespace
+
+std::size_t PacketLoop::receive(Lane& lane, PolledQueue& queue) {
   std::uint16_t received = 0;
   if (!receive_burst(*lane.port, queue.queue, burst_.data(), kBurst, received)) {
     lane.counters.peer_faults.add();
@@ -202,10 +208,19 @@ void PacketLoop::classify_burst(std::uint16_t port, std::size_t received, Instan
     const Classified& what = what_[i];
     if (peers_ && hand_over(port, frame, what, burst_arrived_)) continue;
     switch (what.action) {
+      case Action::rdma:
+        if (RdmaFrontEnd::is_connected(what)) {
+          if (i + 1 < received) prefetch_payload(burst[i + 1]);
+          take_connected(port, frame, what, now);
+          break;
+        }
+        [[fallthrough]];
       case Action::aggregate: to_aggregate_.add(i); break;
       case Action::host: to_host_.add(i); break;
       case Action::forward: to_forward_.add(i); break;
+      case Action::answer_cm: answer_cm(port, frame, what, now); break;
       case Action::lldp: intercept(port, frame, what, now); break;
+      case Action::probe: take_probe(port, frame, what, now); break;
       case Action::intercept_arp: intercept_arp(port, i, now); break;
       case Action::answer_arp:
         if (!udp_.next_hops().empty()) learn_router(port, what, now);
@@ -252,6 +267,8 @@ std::size_t PacketLoop::host(std::uint16_t port, Instant now) {
 
 std::size_t PacketLoop::forward(std::uint16_t port, Instant now) {
   const std::span places = to_forward_.get();
+  // Jobs' packets of the burst may have been answered in between.
+  if (telemetry_) telemetry_->attribute(port, burst_arrived_);
   if (tap_ == nullptr || !tap_->wants_verdicts()) {
     forwarder_.forward(port, burst_, what_, places, now);
     return places.size();
@@ -272,7 +289,8 @@ std::size_t PacketLoop::answer(std::uint16_t port) {
 
 void PacketLoop::answer_one(std::uint16_t port, rte_mbuf* frame, const Classified& what) {
   tell(port, frame, {.action = what.action});
-  // It becomes the answer: whoever shares a ring with the switch may hold it still (rule 19).
+  // The frame becomes the answer: a peer that shares memory with the switch may hold it still (rule
+  // 19).
   rte_mbuf* const answer = own_frame(frame, pool_);
   if (answer == nullptr) return lanes_[port]->counters.drops.add(DropReason::no_mbuf);
   wire::EthernetView view = what.ethernet;
@@ -281,7 +299,8 @@ void PacketLoop::answer_one(std::uint16_t port, rte_mbuf* frame, const Classifie
     answer_arp(identity_, first_segment(answer), view);
   else
     answer_echo(first_segment(answer), view);
-  // What came in fragments leaves in fragments, as packets of jobs do.
+  // A request that came in fragments may get an answer longer than the MTU: only the jobs' class is
+  // cut.
   const bool long_one = answer->pkt_len > lanes_[port]->most_bytes + wire::kVlanBytes;
   transmitter_.send(port, answer, long_one ? TrafficClass::jobs : TrafficClass::others);
 }
@@ -300,37 +319,46 @@ std::shared_ptr<PacketLoop::Change> PacketLoop::prepare(const config::SwitchConf
   auto change = std::make_shared<Change>(Change{.aggregation = aggregation_.prepare(part),
                                                 .identity = identity_of(next),
                                                 .udp = UdpFrontEnd(next, part),
+                                                .rdma = RdmaFrontEnd(next, part, lcore_, 0),
                                                 .forwarding = {},
                                                 .idle_sleep_max = {},
                                                 .lldp_rules = {},
                                                 .lldp = {},
+                                                .telemetry = {},
                                                 .ports = {},
                                                 .mtus = {},
+                                                .forget = 0,
                                                 .plan = {}});
   forwarder_.prepare(next, parts, change->forwarding);
   if (parts.idle_sleep) change->idle_sleep_max = next.idle_sleep_max;
   if (parts.lldp) change->lldp_rules = next.forwarding.lldp;
   if (parts.lldp && !lldp_) change->lldp = make_lldp(next);
+  if (telemetry_)
+    change->telemetry = std::make_unique<LoopTelemetry::Rules>(LoopTelemetry::rules_of(next));
   return change;
 }
 
 void PacketLoop::apply(Change& change, Instant now) {
-  // What is said of ends goes the way that has been so far.
+  // Members are told of an end over the paths that were valid until now.
   aggregation_.end_rerouted(change.udp, now);
   aggregation_.apply(*change.aggregation, now);
   forwarder_.apply(change.forwarding);
   std::swap(identity_, change.identity);
   change.udp.adopt(udp_);
   std::swap(udp_, change.udp);
+  change.rdma.adopt(rdma_);
+  std::swap(rdma_, change.rdma);
   if (change.idle_sleep_max) idle_.set_longest(*change.idle_sleep_max);
   if (change.lldp_rules) apply_lldp(change, now);
+  if (change.telemetry) telemetry_->exchange(*change.telemetry);
   transmitter_.flush();
-  // What still waits is for those who were there before.
+  // Frames that still wait were forwarded by the VLANs before.
   for (std::uint16_t port = 0; port < lanes_.size(); ++port)
     if ((change.forwarding.other_vlans & mask_of(port)) != 0)
       transmitter_.discard(port, DropReason::vlan_denied);
   for (const auto& [place, port] : change.ports) exchange_port(place, *port);
   for (const auto& [place, mtu] : change.mtus) lanes_[place]->set_mtu(mtu);
+  if (change.forget != 0) forwarder_.forget_behind(change.forget);
   if (change.plan) release(*change.plan, now);
 }
 
@@ -353,6 +381,19 @@ void PacketLoop::forget_behind(PortMask ports) {
   forwarder_.forget_behind(ports);
   for (std::uint16_t port = 0; lldp_ && port < lanes_.size(); ++port)
     if ((ports & mask_of(port)) != 0) lldp_->forget_behind(port);
+}
+
+std::vector<std::uint32_t> PacketLoop::drain(const std::vector<std::uint32_t>& jobs,
+                                             aggregator::Holder by, Instant now) {
+  std::vector<std::uint32_t> still = aggregation_.drain(jobs, by, now);
+  transmitter_.flush();
+  return still;
+}
+
+void PacketLoop::lose_behind(std::uint16_t port, Duration gone, Instant now) {
+  if (lanes_[port]->port->link_up()) return;
+  aggregation_.lose_behind(port, gone, now);
+  transmitter_.flush();
 }
 
 void PacketLoop::capture(CaptureTap* tap) {

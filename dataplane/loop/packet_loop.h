@@ -27,6 +27,7 @@
 #include "dataplane/aggregation/aggregation.h"
 #include "dataplane/bridge/announcer.h"
 #include "dataplane/bridge/forwarder.h"
+#include "dataplane/bridge/link_probe.h"
 #include "dataplane/bridge/lldp.h"
 #include "dataplane/frame/classify.h"
 #include "dataplane/frame/held_frames.h"
@@ -38,13 +39,16 @@
 #include "dataplane/io/mailbox.h"
 #include "dataplane/io/stage.h"
 #include "dataplane/io/transmitter.h"
+#include "dataplane/loop/polled_queues.h"
 #include "dataplane/multicast/group_rings.h"
+#include "dataplane/rdma/front_end.h"
+#include "dataplane/telemetry/loop_telemetry.h"
 #include "dataplane/udp/front_end.h"
 #include "dataplane/udp/reassembly.h"
 
 namespace tributary::dataplane {
 
-// What differs between incarnations of a switch with the same configuration.
+// Values that differ between incarnations of a switch with the same configuration.
 struct Randomness {
   std::uint16_t initial_epoch = 1;
   std::uint64_t fdb_seed = 1;
@@ -55,10 +59,10 @@ struct Randomness {
 struct LoopPlace {
   std::size_t lcore = 0;
   Handover* handover = nullptr;
-  GroupRings* groups = nullptr;  // none, too, where nobody snoops
+  GroupRings* groups = nullptr;  // none, too, where snooping is off
 };
 
-// Of a port at a place, for the loop whose frames leave it this way.
+// The lane of a port at a place, for a loop that sends frames by `way`.
 std::unique_ptr<Lane> make_lane(Port& port, std::uint16_t place, const config::WayOut& way,
                                 std::size_t lcore);
 
@@ -88,32 +92,31 @@ class PacketLoop {
   completion::HostPlacement place_host(const completion::HostRanking& ranking, Instant now) {
     return aggregation_.place_host(ranking, now);
   }
+  // See Engine::drain(); returns Engine::draining().
+  std::vector<std::uint32_t> drain(const std::vector<std::uint32_t>& jobs, aggregator::Holder by,
+                                   Instant now);
+  void release(const std::vector<std::uint32_t>& jobs, aggregator::Holder by) {
+    aggregation_.release(jobs, by);
+  }
+  // See Engine::lose_behind(). Nothing happens if the port's link is up again.
+  void lose_behind(std::uint16_t port, Duration gone, Instant now);
   // Everything goes by this tap from now on, until the next call; nullptr: no longer.
   void capture(CaptureTap* tap);
   // The kernel's interface behind a port takes this much; 0: no limit is known.
   void limit_mtu(std::uint16_t port, std::uint32_t mtu) { lanes_[port]->limit_mtu(mtu); }
-  // A receive queue that the loop polls.
-  struct Queue {
-    std::uint16_t port = 0;
-    std::uint16_t queue = 0;
-    Counter packets;
-    Counter bursts;  // that brought any
-  };
-  using Queues = std::vector<Queue>;
   using LaneAt = std::pair<std::uint16_t, std::unique_ptr<Lane>>;
   using PortAt = std::pair<std::uint16_t, Port*>;
-  // Ports come and go, or queues move from one loop to another: worker_ports.cc.
+  // Ports come and go, or queues move from one loop to another: packet_loop_ports.cc.
   struct PortPlan {
     std::size_t places = 0;
     std::vector<LaneAt> added;    // lanes of what comes
-    std::vector<LaneAt> removed;  // what is there afterwards: nobody
+    std::vector<LaneAt> removed;  // the vacant lanes that take their places
     std::vector<PortAt> closed;   // the same where the port stays, with its lane: Port::closed()
     std::vector<PortAt> opened;   // and what takes the place of that
     std::vector<std::pair<std::uint16_t, std::string>> renamed;
-    std::vector<config::WayOut> ways;                // by place
-    std::unique_ptr<Queues> queues;                  // that this loop polls
-    std::unique_ptr<Queues> kept;                    // room for those that it polls in between
-    std::unique_ptr<Queues> past;                    // and for those that it has given up
+    std::vector<config::WayOut> ways;  // by place
+    PolledQueues::Plan queues;
+    std::vector<std::uint16_t> gone;                 // places of `removed`
     Reassembly::Plan reassembly;                     // empty: it puts nothing together
     std::atomic<std::size_t>* loops_left = nullptr;  // that have not let go; of all loops together
   };
@@ -121,20 +124,24 @@ class PacketLoop {
     std::shared_ptr<Aggregation::Change> aggregation;
     Identity identity;
     UdpFrontEnd udp;
+    RdmaFrontEnd rdma;
     Forwarder::Change forwarding;
     std::optional<Duration> idle_sleep_max;
     std::optional<config::LldpConfig> lldp_rules;
-    std::unique_ptr<Lldp> lldp;  // where there was none
-    // What is behind a port from now on. The one before is not used any more when apply() returns.
+    std::unique_ptr<Lldp> lldp;                       // where there was none
+    std::unique_ptr<LoopTelemetry::Rules> telemetry;  // where that is on
+    // The device behind a port from now on. The one before is not used any more when apply()
+    // returns.
     std::vector<PortAt> ports;
     std::vector<std::pair<std::uint16_t, std::uint32_t>> mtus;  // that are others from now on
+    PortMask forget = 0;  // addresses behind these ports: switches below have left them
     std::optional<PortPlan> plan;
   };
   // Three steps, each of all loops before the next one of any; without a plan, the second is all.
   void make_room(PortPlan& plan);
   void apply(Change& change, Instant now);  // see Aggregation and Forwarder; lets go of queues
-  // Also done by catch_up() in each turn, after the last loop has let go: one that falls silent in
-  // between holds up nobody for longer than that. The change lives until then.
+  // Also done by catch_up() in each turn, after the last loop has released its queues: a loop that
+  // falls silent in between delays the others no longer than that. The change lives until then.
   void attach(Instant now);
   bool catch_up(Instant now) {
     if (taking_in_ != nullptr && taking_in_->loops_left->load(std::memory_order_acquire) == 0)
@@ -151,18 +158,23 @@ class PacketLoop {
     return aggregation_.remote_hosts();
   }
   [[nodiscard]] const completion::SwitchHost* hosted() const { return aggregation_.hosted(); }
+  [[nodiscard]] const aggregator::NameEngine& names() const { return aggregation_.names(); }
   [[nodiscard]] const Fdb& fdb() const { return forwarder_.fdb(); }
   [[nodiscard]] const Acl& acl() const { return forwarder_.acl(); }
   [[nodiscard]] const Snooping* snooping() const { return forwarder_.snooping(); }
   [[nodiscard]] const NextHops& next_hops() const { return udp_.next_hops(); }
+  [[nodiscard]] const QueuePairs& queue_pairs() const { return rdma_.pairs(); }
+  [[nodiscard]] const ConnectedRanks& connections() const { return rdma_.connections(); }
   // nullptr: it is off.
   [[nodiscard]] const Lldp* lldp() const { return lldp_.get(); }
+  // nullptr: it is off. Fixed at the start; any thread may read its counters, and one takes its
+  // reports.
+  [[nodiscard]] LoopTelemetry* telemetry() const { return telemetry_.get(); }
 
   // One control thread at a time:
   [[nodiscard]] std::shared_ptr<Change> prepare(const config::SwitchConfig& next,
                                                 const config::ForwardingChange& parts = {});
-  // Of `next`, whose ports are at their places; the lanes of those that come are the caller's to
-  // add.
+  // Plans the ports of `next`, which are at their places; the caller adds the lanes of new ones.
   [[nodiscard]] PortPlan plan_ports(const config::SwitchConfig& next,
                                     const config::PortChange& ports) const;
 
@@ -176,18 +188,16 @@ class PacketLoop {
   };
   Mailbox& mailbox() { return mailbox_; }
   [[nodiscard]] std::size_t lcore() const { return lcore_; }
-  // Some step of a change waits for this loop, or is being taken: what it owns may be exchanged at
-  // any moment, jobs, routers and LLDP among it, so that nobody else may look at these, and a
-  // request would wait for nothing. Other threads: to be asked while the configuration is held,
-  // when no further step can come; once it is false there, all that the loop has done is seen.
+  // True while a step of a change waits for this loop, or runs: what it owns may be exchanged at
+  // any moment, jobs, routers and LLDP included. No other thread may look at these then, and a
+  // request would wait in vain. Other threads must call it while they hold the configuration, when
+  // no further step can come; once it is false there, all that the loop has done is visible.
   [[nodiscard]] bool is_late() const { return steps_left_.load(std::memory_order_acquire) != 0; }
   // The control thread that changes the configuration, which it holds; before it posts a step.
   void expect_step() { steps_left_.fetch_add(1, std::memory_order_relaxed); }
   // On the loop, at the end of the step; pairs with is_late().
   void step_taken() { steps_left_.fetch_sub(1, std::memory_order_release); }
-  [[nodiscard]] std::span<const Queue> queues() const {
-    return *shown_queues_.load(std::memory_order_acquire);
-  }
+  [[nodiscard]] std::span<const PolledQueue> queues() const { return queues_.shown(); }
   [[nodiscard]] const Counters& counters() const { return counters_; }
   [[nodiscard]] const StageTable& stages() const { return stages_; }
   [[nodiscard]] const Counter& outbox_overflows() const { return aggregation_.outbox_overflows(); }
@@ -208,14 +218,13 @@ class PacketLoop {
   // Another lane at that place, in exchange for the one that was there.
   void put_lane(std::uint16_t place, std::unique_ptr<Lane>& lane);
   void release(PortPlan& plan, Instant now);
-  // Room for queues that this loop gives up, behind those that it has given up before.
-  [[nodiscard]] std::unique_ptr<Queues> plan_past(const config::PortChange& ports) const;
-  // These from now on, in the place of those that were polled.
-  void poll(std::unique_ptr<Queues>& queues);
   void give_up_ports(PortPlan& plan, Instant now);
-  std::size_t receive(Lane& lane, Queue& queue);
+  std::size_t receive(Lane& lane, PolledQueue& queue);
+  void start_telemetry(const config::SwitchConfig& config);
+  // Returns how many frames of the burst go on: metadata of in-band telemetry is dealt with.
+  std::size_t take_telemetry(std::uint16_t port, std::size_t received);
   void classify_burst(std::uint16_t port, std::size_t received, Instant now);
-  // Of a frame for an engine: what the device says of its checksum.
+  // Notes what the device says of the checksum of a frame for an engine.
   void take_device_check(std::uint16_t port, const rte_mbuf& frame, Classified& what) const;
   std::size_t aggregate(std::uint16_t port, Instant now);
   // Makes the sums that wait for them.
@@ -224,13 +233,21 @@ class PacketLoop {
   std::size_t forward(std::uint16_t port, Instant now);
   std::size_t answer(std::uint16_t port);
   void answer_one(std::uint16_t port, rte_mbuf* frame, const Classified& what);
-  // What a neighbour says of itself.
+  // A request for a queue pair.
+  void answer_cm(std::uint16_t port, rte_mbuf* frame, const Classified& what, Instant now);
+  // A frame for a connected queue pair of this lcore.
+  void take_connected(std::uint16_t port, rte_mbuf* frame, const Classified& what, Instant now);
+  // The lcore that owns the job that a frame is of; nullopt: no job here.
+  [[nodiscard]] std::optional<std::uint16_t> owner_of(const Classified& what) const;
+  // Answers a probe of a link, or measures by one; or drops it.
+  void take_probe(std::uint16_t port, rte_mbuf* frame, const Classified& what, Instant now);
+  // Takes a neighbour's LLDP message.
   void intercept(std::uint16_t port, rte_mbuf* frame, const Classified& what, Instant now);
-  // What ARP says of routers, to this loop and to others; what is to everybody goes on.
+  // Learns routers from ARP, and tells other loops; broadcast and multicast ARP is forwarded, too.
   void intercept_arp(std::uint16_t port, std::size_t place, Instant now);
   void learn_router(std::uint16_t port, const Classified& what, Instant now);
   std::size_t ask_routers(Instant now);
-  // What becomes of a received frame, to whoever traces; aggregation tells of its own.
+  // Tells a trace what becomes of a received frame; aggregation tells of its own frames.
   void tell(std::uint16_t port, const rte_mbuf* frame, const FrameVerdict& verdict) {
     if (tap_ != nullptr && tap_->wants_verdicts()) tap_->tell(port, frame, verdict);
   }
@@ -239,14 +256,14 @@ class PacketLoop {
   bool put_together(std::uint16_t port, std::size_t place, Instant now);
   // The same without a place: the whole datagram and what it is, or nullptr.
   rte_mbuf* join_fragment(std::uint16_t port, rte_mbuf* frame, Classified& what, Instant now);
-  // Of a packet for a job: to the lcore that owns it. False: that is this one.
+  // Hands a job's packet to the lcore that owns the job. False: this lcore owns it.
   bool hand_over(std::uint16_t port, rte_mbuf* frame, const Classified& what,
                  std::uint64_t arrived_tsc);
   void hand_over_to(std::size_t owner, std::uint16_t port, rte_mbuf* frame,
                     std::uint64_t arrived_tsc);
   // All that others have handed over so far.
   void drain_peers(Instant now);
-  // What others have handed over; returns how much it was.
+  // Takes what other lcores have handed over; returns how many packets.
   std::size_t take_over(Instant now);
   std::size_t take_frames(std::size_t from, Instant now);
   void take_packet(std::size_t place, Handed& handed, Instant now);
@@ -266,11 +283,8 @@ class PacketLoop {
   Identity identity_;
   CaptureTap* tap_ = nullptr;
   Lanes lanes_;
-  std::unique_ptr<Queues> queues_ = std::make_unique<Queues>();
-  // The same, and counters of lanes, for other threads; written by the loop.
-  std::atomic<const Queues*> shown_queues_{queues_.get()};
-  // Queues that went, of ports that are there: one that comes back counts on from where it was.
-  std::unique_ptr<Queues> past_queues_ = std::make_unique<Queues>();
+  PolledQueues queues_;
+  // Counters of lanes, for other threads; written by the loop.
   std::array<std::atomic<const PortCounters*>, config::kMaxPorts> shown_counters_{};
   std::optional<HandoverEnd> peers_;
   Transmitter transmitter_;
@@ -278,8 +292,11 @@ class PacketLoop {
   std::optional<Reassembly> reassembly_;
   Forwarder forwarder_;
   UdpFrontEnd udp_;
+  RdmaFrontEnd rdma_;
   Aggregation aggregation_;
   std::unique_ptr<Lldp> lldp_;
+  std::unique_ptr<LoopTelemetry> telemetry_;
+  std::unique_ptr<LinkProbe> link_probe_;  // with telemetry
   std::optional<Announcer> announcer_;
   PortPlan* taking_in_ = nullptr;
   // The current burst, and what is known of each frame.

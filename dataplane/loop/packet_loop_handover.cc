@@ -43,8 +43,7 @@ void PacketLoop::hand_over_to(std::size_t owner, std::uint16_t port, rte_mbuf* f
 
 bool PacketLoop::hand_over(std::uint16_t port, rte_mbuf* frame, const Classified& what,
                            std::uint64_t arrived_tsc) {
-  if (what.action != Action::aggregate && what.action != Action::host) return false;
-  const auto owner = udp_.owner(what);
+  const auto owner = owner_of(what);
   if (!owner || *owner == lcore_) return false;
   tell(port, frame, {.action = what.action, .handed_to = *owner});
   hand_over_to(*owner, port, frame, arrived_tsc);
@@ -102,16 +101,20 @@ void PacketLoop::take_packet(std::size_t place, Handed& h, Instant now) {
     // To the owner of its job now, which a fragment does not say.
     if (h.frame == nullptr || hand_over(h.port, h.frame, what, h.arrived_tsc)) return;
   }
-  const bool for_job = what.action == Action::aggregate || what.action == Action::host;
-  const bool elsewhere = for_job && udp_.owner(what).value_or(lcore_) != lcore_;
+  const bool for_job = what.action == Action::aggregate || what.action == Action::host ||
+                       what.action == Action::rdma;
+  const bool elsewhere = for_job && owner_of(what).value_or(lcore_) != lcore_;
   if (what.action == Action::answer_echo) return answer_one(h.port, h.frame, what);
+  if (what.action == Action::answer_cm) return answer_cm(h.port, h.frame, what, now);
   if (!for_job || elsewhere) {
     tell(h.port, h.frame, {.action = Action::drop});
     return drop(*lanes_[h.port], h.frame,
                 what.action == Action::drop ? what.reason : DropReason::job_moved);
   }
   take_device_check(h.port, *h.frame, what);
-  if (what.action == Action::aggregate) {
+  if (what.action == Action::rdma && RdmaFrontEnd::is_connected(what))
+    return take_connected(h.port, h.frame, what, now);
+  if (what.action != Action::host) {
     aggregation_.receive(h.port, what, h.arrived_tsc);
     return to_aggregate_.add(place);
   }

@@ -1,9 +1,9 @@
 // Ports that come and go while the loops run, and queues that move from one loop to another.
 //
 //   make_room   lanes of ports that come are there, and what is for another transmit queue waits
-//   apply       rules, jobs; no queue is polled that another loop will have, or nobody; members
-//               behind ports that go are told
-//   take_in     queues of this loop are polled, what has waited is sent; ports that go are gone
+//   apply       rules, jobs; this loop stops polling queues that another loop, or none, will have;
+//               members behind ports that go are told
+//   attach      queues of this loop are polled, what has waited is sent; ports that go are gone
 //
 // A port that is opened again goes and comes, in two changes, and keeps its lane, its members, and
 // what is known behind it: in between, its place leads to a port whose link is down.
@@ -26,14 +26,6 @@ bool is_among(const std::vector<std::pair<std::uint16_t, T>>& all, std::uint16_t
   return std::any_of(all.begin(), all.end(), [&](const auto& one) { return one.first == place; });
 }
 
-const PacketLoop::Queue* find_queue(std::span<const PacketLoop::Queue> queues,
-                                    const PacketLoop::Queue& like) {
-  const auto found = std::find_if(queues.begin(), queues.end(), [&](const PacketLoop::Queue& q) {
-    return q.port == like.port && q.queue == like.queue;
-  });
-  return found == queues.end() ? nullptr : &*found;
-}
-
 }  // namespace
 
 std::unique_ptr<Lane> make_lane(Port& port, std::uint16_t place, const config::WayOut& way,
@@ -49,30 +41,14 @@ PacketLoop::PortPlan PacketLoop::plan_ports(const config::SwitchConfig& next,
   PortPlan plan;
   plan.places = next.ports.size();
   plan.ways = config::ways_out(next, lcore_);
-  plan.queues = std::make_unique<Queues>();
-  for (const config::QueuePlace& queue : config::queue_places(next))
-    if (queue.lcore == lcore_) plan.queues->push_back({queue.port, queue.queue, {}, {}});
-  plan.kept = std::make_unique<Queues>();
-  plan.kept->reserve(plan.queues->size());
-  plan.past = plan_past(ports);
+  plan.queues = queues_.plan(next, ports.removed);
+  plan.gone = ports.removed;
   for (const std::uint16_t place : ports.removed)
     plan.removed.emplace_back(place, std::make_unique<Lane>(Port::none(), place));
   for (const std::uint16_t place : ports.renamed)
     plan.renamed.emplace_back(place, next.ports[place].name);
   if (reassembly_) plan.reassembly = reassembly_->plan(next);
   return plan;
-}
-
-// A place that is given up may be another port's later.
-std::unique_ptr<PacketLoop::Queues> PacketLoop::plan_past(const config::PortChange& ports) const {
-  auto past = std::make_unique<Queues>();
-  past->reserve(past_queues_->size() + queues_->size());
-  const auto& removed = ports.removed;
-  for (const Queue& queue : *past_queues_)
-    if (std::find(removed.begin(), removed.end(), queue.port) == removed.end() &&
-        find_queue(*queues_, queue) == nullptr)
-      past->push_back(queue);
-  return past;
 }
 
 void PacketLoop::put_lane(std::uint16_t place, std::unique_ptr<Lane>& lane) {
@@ -86,7 +62,7 @@ void PacketLoop::make_room(PortPlan& plan) {
     put_lane(place, lane);
     if (tap_ != nullptr) tap_->ignore(place);
   }
-  // It had no queue, so nothing waits and nobody sends.
+  // The port had no queue, so no frame waits and no lcore sends there.
   for (const auto& [place, port] : plan.opened) {
     Lane& lane = *lanes_[place];
     lane.exchange(*port);
@@ -111,23 +87,13 @@ void PacketLoop::make_room(PortPlan& plan) {
   }
 }
 
-void PacketLoop::poll(std::unique_ptr<Queues>& queues) {
-  std::swap(queues_, queues);
-  shown_queues_.store(queues_.get(), std::memory_order_release);
-}
-
 void PacketLoop::release(PortPlan& plan, Instant now) {
   for (const auto& [place, lane] : plan.removed) {
     aggregation_.end_behind(place, now);
     if (lldp_) lldp_->say_goodbye(place);
   }
   transmitter_.flush();
-  for (const Queue& queue : *queues_)
-    if (find_queue(*plan.queues, queue) != nullptr)
-      plan.kept->push_back(queue);
-    else if (!is_among(plan.removed, queue.port))
-      plan.past->push_back(queue);
-  poll(plan.kept);
+  queues_.release(plan.queues, plan.gone);
   for (std::uint16_t place = 0; place < plan.places; ++place) {
     const config::WayOut& way = plan.ways[place];
     if (way.lcore == lcore_ || way.lcore == config::WayOut::kNobody) continue;
@@ -142,7 +108,7 @@ void PacketLoop::release(PortPlan& plan, Instant now) {
   plan.loops_left->fetch_sub(1, std::memory_order_acq_rel);
 }
 
-// What is still on its way here may be from there, or for it.
+// Frames from other lcores may come from such a port, or be for it.
 void PacketLoop::give_up_ports(PortPlan& plan, Instant now) {
   drain_peers(now);
   transmitter_.flush();
@@ -170,16 +136,13 @@ void PacketLoop::attach(Instant now) {
   taking_in_ = nullptr;
   if (!plan.removed.empty() || !plan.closed.empty()) give_up_ports(plan, now);
   for (auto& [place, name] : plan.renamed) std::swap(lanes_[place]->name, name);
-  for (Queue& queue : *plan.queues)
-    for (const auto* known : {queues_.get(), plan.past.get()})
-      if (const Queue* const before = find_queue(*known, queue)) queue = *before;
-  std::swap(past_queues_, plan.past);
-  poll(plan.queues);
+  queues_.attach(plan.queues);
   if (reassembly_) reassembly_->attach(plan.reassembly);
   for (const auto& lane : lanes_) lane->held = false;
   forwarder_.look_at_ports();
   if (lldp_) lldp_->speak_on(spoken_for());
   if (announcer_) announcer_->speak_on(spoken_for());
+  if (link_probe_) link_probe_->speak_on(spoken_for());
 }
 
 }  // namespace tributary::dataplane

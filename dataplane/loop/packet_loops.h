@@ -37,17 +37,18 @@ class PacketLoops {
 
   // nullptr: there is one lcore.
   [[nodiscard]] const Handover* handover() const { return handover_.get(); }
-  // nullptr, too, where nobody snoops.
+  // nullptr, too, where snooping is off.
   [[nodiscard]] const GroupRings* group_rings() const { return group_rings_.get(); }
 
   // Any thread.
   [[nodiscard]] PortCounters port_counters(std::size_t port) const;
   // While the configuration is held: some loop is late, so a sum over all cannot be made.
   [[nodiscard]] bool any_late() const;
-  // The same; in the order of `config`, which is the one that runs. Of loops that are not late.
+  // While the configuration is held: jobs of loops that are not late, in the order of `config`,
+  // which is the one that runs.
   [[nodiscard]] std::vector<LoopJob> jobs(const config::SwitchConfig& config) const;
-  // Whose a job is, or each of its planes in their order; a job that is not there is as good as the
-  // first one's.
+  // The loops that own a job's planes, in the order of planes. For an unknown job, the
+  // first loop.
   [[nodiscard]] std::vector<PacketLoop*> owners_of(const config::SwitchConfig& config,
                                                    std::uint32_t job) const;
 

@@ -85,7 +85,7 @@ std::size_t GroupKeeper::expire(Instant now) {
   return gone;
 }
 
-// All of them or, while one has no room, nobody: what waits is told as it is then.
+// Tells all lcores or, while one has no room, none: what waits is sent as it is then.
 void GroupKeeper::tell_others() {
   const auto all = ways_->all();
   const auto has_room = [](const auto& way) { return way->has_room(); };

@@ -1,9 +1,9 @@
-// What a switch knows of multicast groups, and until when: who wants which, where routers are, and
-// where queriers speak, per VLAN.
+// Multicast state of a switch, with expiry times: ports that want a group, ports with routers, and
+// ports with queriers, per VLAN.
 //
-// Of a switch with several lcores, one has it, and writes down what the others are to be told.
-// Times end when somebody asks; what the others know ends when expire() comes by. All memory is
-// taken at construction. One thread owns it: the lcore that forwards, or the first.
+// In a switch with several lcores, one lcore owns it and records the updates for the others. A
+// lookup ignores expired state at once; the other lcores keep it until expire() finds it. All
+// memory is taken at construction. One thread owns it: the lcore that forwards, or the first.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ class GroupKeeper {
   // A querier has spoken there; one that is a router is behind that port.
   void hear_query(std::uint16_t port, std::uint16_t vlan, bool ipv6, bool from_router, Instant now,
                   Instant until);
-  // Nobody is behind this port any more. What is at its groups goes as expire() comes by.
+  // The peer behind this port has gone. expire() removes the port from its groups step by step.
   void forget(std::uint16_t port);
   // Looks at some of what is known, the next of it at the next call, and tells the others of what
   // they have room for; returns how much has ended.
@@ -48,11 +48,11 @@ class GroupKeeper {
   [[nodiscard]] bool has_querier(std::uint16_t vlan, bool ipv6, Instant now) const {
     return now < queriers_[vlan].until[ipv6 ? 1 : 0];
   }
-  // Where queries come from: of routers, or of switches that have no address and forward by the
-  // reports that they hear. 0: nowhere. Of all that speak: whoever poses as one of these does not
-  // keep reports from the other, which would hold data back for want of them.
+  // Ports that queries come from: of routers, or of switches that have no address and forward by
+  // the reports that they hear. 0: none. All queriers count: a host that poses as one cannot keep
+  // reports from a real one, which would hold data back for want of them.
   [[nodiscard]] PortMask queried_through(std::uint16_t vlan, bool ipv6, Instant now) const;
-  // For how long still; not more than zero: there is none.
+  // Time until the last router expires; zero or less: there is none.
   [[nodiscard]] Duration routers_left(std::uint16_t vlan, Instant now) const;
 
  private:
@@ -70,7 +70,7 @@ class GroupKeeper {
     PortMask routers = 0;
     std::array<PortMask, 2> queriers{};  // of IGMP, of MLD
   };
-  // Of these ports those whose time has not come; `until`: of the VLAN, by port.
+  // The ports whose time has not come; `until`: the VLAN's times, by port.
   [[nodiscard]] static PortMask still(PortMask ports, const Instant* until, Instant now);
   struct Told {
     PortMask routers = 0;
@@ -86,7 +86,7 @@ class GroupKeeper {
   [[nodiscard]] std::uint32_t place_of(std::uint16_t vlan) const {
     return table_.capacity() + vlan;
   }
-  // What others know of a VLAN is what there is, or they are to be told.
+  // Notes the VLAN for the other lcores if what they know of it is out of date.
   void look_at(std::uint16_t vlan, Instant now);
   void tell_others();
 
@@ -96,7 +96,7 @@ class GroupKeeper {
   // By VLAN, IGMP or MLD, and port: until when a querier is there, of any kind.
   std::vector<Instant> asked_until_;
   GroupTable table_;
-  // Of several lcores only:
+  // Only with several lcores:
   GroupRings* ways_;
   std::optional<GroupNews> news_;
   std::vector<Told> told_;  // by VLAN

@@ -33,7 +33,7 @@ enum : std::uint8_t {
   kMldDone = 132,
   kMldReport2 = 143,
 };
-// Of a record: what its sender wants of the sources that it lists.
+// Record types: what the sender wants of the sources that the record lists.
 enum : std::uint8_t { kIsInclude = 1, kToInclude = 3, kBlock = 6 };
 
 bool any_set(std::span<const std::byte> bytes) {
@@ -99,7 +99,7 @@ std::uint16_t icmpv6_sum(std::span<const std::byte> packet, std::span<const std:
 
 GroupMessage find_mld(std::span<const std::byte> packet) {
   if (packet.size() < wire::kIpv6Bytes) return malformed(true);
-  // MLD has hop-by-hop options: the router alert. What has none is not for routers to see.
+  // MLD has hop-by-hop options with a router alert. A packet without is not MLD.
   if (u8(packet, 6) != kHopByHop) return {};
   const std::size_t total = wire::kIpv6Bytes + u16(packet, 4);
   if (u8(packet, 0) >> 4 != 6 || total > packet.size() || total < wire::kIpv6Bytes + 8)
@@ -121,7 +121,7 @@ GroupMessage find_mld(std::span<const std::byte> packet) {
 constexpr std::size_t address_bytes_of(bool ipv6) {
   return ipv6 ? 16 : 4;
 }
-// Of IGMPv3 or MLDv2.
+// IGMPv3 or MLDv2: the report has a list of records.
 bool is_list(const GroupMessage& report) {
   return u8(report.body, 0) == (report.ipv6 ? kMldReport2 : kIgmpReport3);
 }
@@ -151,7 +151,7 @@ GroupMessage find_group_message(const wire::EthernetView& frame, bool linear) {
   const bool ipv6 = frame.ether_type == wire::kEtherTypeIpv6;
   if (!ipv6 && frame.ether_type != wire::kEtherTypeIpv4) return {};
   const GroupMessage message = ipv6 ? find_mld(frame.payload) : find_igmp(frame.payload);
-  // Of a frame in pieces the first one says what it is; none of these messages is so large.
+  // The first segment tells what the message is. None of them is so large as to need a second one.
   return message.kind == GroupKind::none || linear ? message : malformed(ipv6);
 }
 
@@ -193,7 +193,7 @@ bool GroupRecords::next(GroupRecord& record) {
     const bool no_sources = u16(rest_, 2) == 0;
     rest_ = rest_.subspan(record_bytes(rest_, address_bytes));
     if (type == kBlock) continue;  // who blocks some sources says nothing of the others
-    // To want the data of nobody is to leave.
+    // To want data from no source is to leave.
     record.wanted = !(no_sources && (type == kIsInclude || type == kToInclude));
     --left_;
     return true;

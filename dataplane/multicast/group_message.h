@@ -24,18 +24,18 @@ struct GroupMessage {
   std::span<const std::byte> packet;
   std::span<const std::byte> body;  // of IGMP or MLD
 
-  // Of a report: as many records as there is room for, which it may have. One at least.
+  // Upper limit of a report's records, from its length; at least one.
   [[nodiscard]] std::uint32_t most_records() const;
 };
 
-// What a frame to a group is, by its headers; `linear`: all of it is here.
+// The kind of a frame to a group, by its headers; `linear`: all of it is in this segment.
 GroupMessage find_group_message(const wire::EthernetView& frame, bool linear);
 // A query or a report that was found may be read: its checksum and its records are right.
 bool is_sound(const GroupMessage& message);
-// The same in one; what is not sound is malformed.
+// Both steps in one; a message that is not sound is malformed.
 GroupMessage read_group_message(const wire::EthernetView& frame, bool linear);
 
-// What a report says of one group, by the address to which its frames go.
+// One group of a report, by the address to which its frames go.
 struct GroupRecord {
   wire::MacAddress group{};
   bool wanted = false;

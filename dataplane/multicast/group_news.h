@@ -1,8 +1,8 @@
-// What the lcore that keeps multicast groups has to tell the others (group_rings.h).
+// Updates that the lcore with the multicast groups has to tell the others (group_rings.h).
 //
-// By place: of the table of groups, and behind these one for each VLAN. What is told of a place is
-// what it holds when it is told, not what happened there: a place waits once, however often it
-// changes, so what waits is bounded, and nobody can miss a change.
+// By place: places of the table of groups, then one for each VLAN. An update carries what a place
+// holds when the update is sent, not what happened there. A place waits once, however often it
+// changes, so the backlog is bounded, and no lcore can miss a change.
 #pragma once
 
 #include <cstddef>

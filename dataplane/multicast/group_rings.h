@@ -1,12 +1,12 @@
-// The ways of multicast groups between lcores. The first one keeps them: whoever else receives an
-// IGMP or MLD message gives it the frame, and is told in return what forwarding has to know.
+// Rings for multicast groups between lcores. The first lcore keeps the groups: another lcore that
+// receives an IGMP or MLD message gives it the frame, and gets back what forwarding has to know.
 //
 //   lcore N: message ─▶ ring ─▶ lcore 0: snooping ─▶ tables ─▶ news ─▶ ring ─▶ lcore N: its view
 //              └─ no room: dropped and counted under its port
 //
-// Rings are single-producer single-consumer; nobody waits. A port may have as many messages on the
-// way as there is room for others: one that floods it leaves the next one half, and so on. News
-// are told while every lcore has room for them, and wait where they are otherwise (group_news.h).
+// Rings are single-producer single-consumer; no lcore waits. A port may have as many messages in
+// flight as there is room left: a port that floods leaves half to the next one, and so on. Updates
+// are sent while every lcore has room for them, and otherwise wait in GroupNews (group_news.h).
 #pragma once
 
 #include <array>
@@ -50,7 +50,7 @@ class GroupRing {
 
   // The first lcore.
   std::span<GroupFrame> take(std::span<GroupFrame> into);
-  // Nobody repeats what finds none: who sees that it was taken sees the room in the ring, too.
+  // An update must find room, as it is not repeated. An update seen as taken has left the ring.
   [[nodiscard]] bool has_room() const {
     return counters_.updates.get() - updates_taken_.load(std::memory_order_acquire) < kUpdates;
   }
@@ -67,7 +67,7 @@ class GroupRing {
  private:
   SpscRing<GroupFrame> messages_{kMessages};
   SpscRing<GroupUpdate> updates_{kUpdates};
-  // Written by who takes, when it has taken: who gives may see it late, and thinks of less room.
+  // Written by the consumer after it took; the producer may see it late and assume less room.
   Counter messages_taken_;
   std::atomic<std::uint64_t> updates_taken_{0};
   // The other lcore's: ports of the messages on the way, and how many each has.
@@ -83,7 +83,7 @@ class GroupRings {
   // `sockets` of the lcores, where they are known.
   explicit GroupRings(std::size_t lcores, std::span<const int> sockets = {});
 
-  // Of any lcore but the first.
+  // For any lcore but the first.
   [[nodiscard]] GroupRing& of(std::size_t lcore) const { return *ways_[lcore - 1]; }
   [[nodiscard]] std::span<const std::unique_ptr<GroupRing>> all() const { return ways_; }
 
@@ -91,7 +91,7 @@ class GroupRings {
   std::vector<std::unique_ptr<GroupRing>> ways_;
 };
 
-// What one lcore holds of it; nullptr: there is only one.
+// One lcore's end of the rings; nullptr: there is only one lcore.
 struct GroupEnd {
   GroupRings* ways = nullptr;
   std::size_t lcore = 0;

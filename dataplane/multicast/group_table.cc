@@ -52,7 +52,7 @@ void GroupTable::charge_another(std::uint32_t index) {
   charge(index, longest);
 }
 
-// Of each port the oldest: what it wants again is behind that.
+// Looks at each port's oldest group: groups that it has asked for again are behind that.
 bool GroupTable::clear_one() {
   for (std::uint16_t port = 0; port < kPorts; ++port) {
     const std::uint32_t index = charges_[port].groups.oldest();

@@ -1,20 +1,20 @@
-// Who wants which group, per VLAN.
+// Ports that want each multicast group, per VLAN.
 //
 //   report ──▶ port of its group ──silence of `membership`──▶ gone
-//                  └── leave: gone after `leave_delay`, unless somebody there says otherwise
+//                  └── leave: gone after `leave_delay`, unless a report comes from that port
 //
-// What a port that is gone has wanted counts for nothing at once, and is cleared away a few places
-// a turn: to look at all of a large table takes milliseconds. Each membership has its port's epoch,
-// the number of times, modulo 256, that the port has gone; who comes to its place begins a new one.
+// Memberships of a port that is gone stop counting at once, and are cleared away a few places a
+// turn: to look at all of a large table takes milliseconds. Each membership has its port's epoch,
+// the number of times, modulo 256, that the port has gone; a new port at its place has a new epoch.
 //
 // A group is the address to which its frames go (several IP groups may share one). Bounded, all
-// memory taken at construction; what finds no room is counted and is as if nobody had asked.
+// memory taken at construction; a report that finds no room is counted and otherwise ignored.
 //
 // A group is charged to one of the ports that want it, the one that came first. When the table is
 // full, a port that is charged with fewer groups than another gets the place of that one's oldest:
-// whoever asks for groups at random crowds out its own. What somebody else wants, too, is charged
-// to them then, and stays. A port that is itself charged with most is refused, so that one with
-// more groups than there is room for keeps those that it has.
+// a port that joins random groups evicts its own. A group that another port wants, too, is charged
+// to that port then, and stays. A port that is itself charged with most is refused, so that a port
+// with more groups than there is room for keeps those that it has.
 //
 // One thread owns it: the lcore that forwards; of several, the first (group_keeper.h).
 #pragma once
@@ -51,26 +51,26 @@ class GroupTable {
   void join(const wire::MacAddress& group, std::uint16_t vlan, std::uint16_t port, Instant until);
   // Membership of that port ends then, if not before.
   void leave(const wire::MacAddress& group, std::uint16_t vlan, std::uint16_t port, Instant when);
-  // Nobody there wants anything any more. Until expire() has come by at all places, groups that
-  // nobody else wants are counted, and have their room unless somebody needs it.
+  // Ends all memberships of the port. Until expire() has passed all places, groups that no other
+  // port wants are still counted, and keep their room unless a new group needs it.
   void forget(std::uint16_t port);
-  // expire() has yet to come by somewhere.
+  // True while expire() has places left to clear after forget().
   [[nodiscard]] bool forgetting() const { return unclean_ != 0; }
-  // nullopt: nobody has asked for it.
+  // nullopt: no port has joined the group.
   [[nodiscard]] std::optional<PortMask> lookup(const wire::MacAddress& group, std::uint16_t vlan,
                                                Instant now) const;
   // Looks at so many entries, the next ones at the next call; returns the groups that went.
   std::size_t expire(Instant now, std::size_t look_at);
 
-  // A piece at a time: of the next `looks` places those that somebody wants are put behind `into`,
-  // a row each, and `place` goes on, to capacity() at last. A group that goes and comes again
-  // between two pieces may be missing, or there twice.
+  // A piece at a time: appends a row to `into` for each wanted group among the next `looks` places,
+  // and advances `place`, to capacity() at last. A group that goes and comes again between two
+  // pieces may be missing, or there twice.
   void rows(std::uint32_t& place, std::uint32_t looks, Instant now,
             std::vector<GroupRow>& into) const;
   [[nodiscard]] std::uint32_t capacity() const {
     return static_cast<std::uint32_t>(entries_.entries().size());
   }
-  // What is at a place; no ports: nothing. Of ports whose time has come some may still be there.
+  // The group at a place; no ports: none. May still have ports whose time has come.
   struct Place {
     std::uint64_t key = 0;
     PortMask ports = 0;
@@ -84,7 +84,7 @@ class GroupTable {
     Counter groups;   // gauge
     Counter joined;   // ports that a group got
     Counter left;     // that said so
-    Counter aged;     // groups that nobody wants any longer
+    Counter aged;     // groups that no port wants any longer
     Counter refused;  // reports that found no room
     Counter evicted;  // groups that gave way to those of a port with fewer
   };
@@ -124,12 +124,12 @@ class GroupTable {
   void note(std::uint32_t index) {
     if (news_ != nullptr) news_->note(index);
   }
-  // Of its ports, those that have not gone since.
+  // The entry's ports that have not gone since.
   [[nodiscard]] PortMask of_now(const Entry& entry) const;
   [[nodiscard]] bool has(const Entry& entry, std::uint16_t port) const {
     return (entry.ports & mask_of(port)) != 0 && entry.epoch[port] == epochs_[port];
   }
-  // Of these, those that still want it.
+  // Those of them that still want the group.
   [[nodiscard]] PortMask wanted(const Entry& entry, Instant now) const;
 
   MacIndex<Entry> entries_;

@@ -1,6 +1,6 @@
-// What an lcore that does not keep the multicast groups knows of them: what it was told last.
+// Multicast groups as an lcore that does not keep them knows them: from the last updates.
 //
-// Times are not its business: who keeps the groups says when something has ended. All memory is
+// It keeps no times: the lcore that keeps the groups says when something has ended. All memory is
 // taken at construction. One thread owns it: the lcore that forwards.
 #pragma once
 
@@ -22,7 +22,7 @@ class GroupView {
 
   void apply(const GroupUpdate& update);
 
-  // As of GroupKeeper, for which the time matters. nullopt: nobody has asked for the group.
+  // As in GroupKeeper, for which the time matters. nullopt: no port has joined the group.
   [[nodiscard]] std::optional<PortMask> members(const wire::MacAddress& group, std::uint16_t vlan,
                                                 Instant) const {
     const std::uint32_t index = entries_.find(mac_key(group, vlan));

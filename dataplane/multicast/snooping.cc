@@ -108,7 +108,7 @@ PortMask Snooping::on_message(std::uint16_t ingress, const GroupMessage& message
                               std::uint16_t vlan, Instant now) {
   if (message.kind == GroupKind::report) {
     on_report(ingress, message, vlan, now);
-    // To no other host: it would take somebody else's report for its own (RFC 4541, 2.1.1).
+    // To no other host: it would take another host's report for its own (RFC 4541, 2.1.1).
     const PortMask who_asks =
         routers(vlan, now) | keeper_->queried_through(vlan, message.ipv6, now);
     return who_asks != 0 ? who_asks : kAll;

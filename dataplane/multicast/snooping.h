@@ -1,20 +1,20 @@
 // IGMP and MLD snooping (RFC 4541): which ports of its VLAN a frame to a group goes to.
 //
-//   a query, and what nobody may miss     every port
+//   a query, and groups always flooded    every port
 //   a report                              routers only: hosts would keep silent for each other
-//   frames of a group that is wanted      who wants it, and routers
-//   frames of a group that nobody wants   every port, or routers only, as configured
+//   frames of a group that is wanted      ports that want it, and routers
+//   frames of a group that no port wants  every port, or routers only, as configured
 //
 // A port may name kGroupsPerSecond groups a second, and as many at once: what is beyond that is not
 // looked into. A host sends all that it wants in one go (RFC 3376 section 5.2), up to a thousand
 // records in a large frame; each is a look at the table of groups. A report that is dropped is as
 // one that the network has lost: a change is said twice, the rest at every query.
 //
-// Where no querier speaks, nobody repeats reports, and everything goes everywhere. Results of jobs
-// go everywhere, too, where they pass another switch: workers need not know IGMP.
+// Where no querier speaks, hosts do not repeat reports, and everything goes everywhere. Results of
+// jobs go everywhere, too, where they pass another switch: workers need not know IGMP.
 //
-// Of several lcores each has one of these. The first keeps what there is to know (group_keeper.h);
-// the others send messages there, and know what they are told (group_view.h, group_rings.h).
+// Each of several lcores has one of these. The first keeps the groups (group_keeper.h); the others
+// send messages to it, and know what it tells them (group_view.h, group_rings.h).
 #pragma once
 
 #include <cstdint>
@@ -36,15 +36,15 @@ namespace tributary::dataplane {
 
 class Snooping {
  public:
-  // What becomes of a frame to a group.
+  // The decision about a frame to a group.
   enum class Way : std::uint8_t { ports, malformed, beyond_limit, keeper };
-  // Of each port. Twice what the default table has room for: who wants all of it says so twice
-  // within a second.
+  // Limit of each port. Twice what the default table holds: a port that joins all of it may say so
+  // twice within a second.
   static constexpr std::uint32_t kGroupsPerSecond = 2048;
 
   Snooping(const config::SwitchConfig& config, std::uint64_t seed, const GroupEnd& end = {});
 
-  // What may be exchanged while it runs. What is known already keeps the time that it was given.
+  // The part that may be exchanged at run time. Known groups and routers keep their expiry times.
   struct Rules {
     explicit Rules(const config::SwitchConfig& config);
     config::SnoopingConfig config;
@@ -58,24 +58,24 @@ class Snooping {
              std::uint16_t vlan, Instant now, PortMask& to);
   // With several lcores, tells the others what is new, too.
   std::size_t expire(Instant now) { return keeper_ ? keeper_->expire(now) : 0; }
-  // Nobody is behind this port any more. Who does not keep groups is told.
+  // The peer behind this port has gone. An lcore that keeps no groups gets updates instead.
   void forget(std::uint16_t port) {
     if (keeper_) keeper_->forget(port);
   }
-  // Of who does not keep groups:
+  // Only on an lcore that does not keep groups:
   void apply(const GroupUpdate& update) { view_->apply(update); }
 
-  // Of who keeps them: the only lcore, or the first.
+  // Only on the lcore that keeps groups: the only one, or the first.
   [[nodiscard]] const GroupTable& groups() const { return keeper_->table(); }
-  // A row for each VLAN with routers, whose group is nobody's address, and for each group that
-  // somebody wants. A piece at a time, as of GroupTable; of who keeps groups.
+  // A row for each VLAN with routers, whose group is the zero address, and for each wanted group. A
+  // piece at a time, as GroupTable::rows(); only on the lcore that keeps groups.
   void rows(std::uint32_t& place, std::uint32_t looks, Instant now,
             std::vector<GroupRow>& into) const;
   [[nodiscard]] std::uint32_t row_places() const { return kFirstGroup + groups().capacity(); }
-  // Of any lcore. Where routers are known to be; 0: nowhere.
+  // On any lcore. Ports with known routers; 0: none.
   [[nodiscard]] PortMask routers(std::uint16_t vlan, Instant now) const;
   [[nodiscard]] bool has_querier(std::uint16_t vlan, bool ipv6, Instant now) const;
-  // nullopt: nobody is known to want it.
+  // nullopt: no port is known to want it.
   [[nodiscard]] std::optional<PortMask> members(const wire::MacAddress& group, std::uint16_t vlan,
                                                 Instant now) const;
 
@@ -96,7 +96,7 @@ class Snooping {
   void add_router_row(std::uint16_t vlan, Instant now, std::vector<GroupRow>& into) const;
   PortMask on_message(std::uint16_t ingress, const GroupMessage& message, std::uint16_t vlan,
                       Instant now);
-  // Of what is no message, by what a keeper or a view knows.
+  // Egress ports of a frame that is no IGMP or MLD message, by a keeper or a view.
   template <typename Known>
   [[nodiscard]] PortMask of_group(const Known& known, const wire::MacAddress& group,
                                   std::uint16_t vlan, Instant now) const;

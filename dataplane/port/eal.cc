@@ -16,11 +16,9 @@
 #include "dataplane/frame/devargs.h"
 #include "dataplane/frame/frame_pool.h"
 #include "dataplane/host/run_directory.h"
+#include "dataplane/host/xdp_umems.h"
 #include "dataplane/port/machine.h"
 #include "dataplane/port/memif_disconnect.h"
-#include "dataplane/port/memif_hello.h"
-#include "dataplane/port/memif_listeners.h"
-#include "dataplane/port/memif_rings.h"
 #include "dataplane/port/packet_sockets.h"
 
 namespace tributary::dataplane {
@@ -54,9 +52,9 @@ std::string lcore_map(const config::SwitchConfig& config, const std::string& eve
   return map;
 }
 
-// How much to take where, if there are to be pools on several sockets: what each needs, the rest in
-// equal parts, and never more than there is, which would be the end of the start. Whose memory is
-// short is found, and said, when the pools are made.
+// Memory per socket, if there are to be pools on several ones: what each pool needs, the rest in
+// equal parts, and never more than is free, or DPDK would not start. A socket that is short of
+// memory is reported when the pools are made.
 std::vector<std::string> memory_arguments(const config::SwitchConfig& config,
                                           const EalEnvironment& environment) {
   const Sysfs sysfs(environment.sysfs);
@@ -147,11 +145,9 @@ Eal::Eal(const std::vector<std::string>& arguments) {
   argv.push_back(nullptr);
   // Before DPDK's own exit handler, which unlinks the telemetry socket, so that it runs after.
   std::atexit(remove_run_directory);
-  outlive_memif_clients();
   disconnect_after_bursts();
   correct_packet_sockets();
-  count_memif_rings();
-  remember_memif_listeners();
+  intercept_xdp_umems();
   check_run_directory(run_directory_parent());
   if (rte_eal_init(static_cast<int>(storage.size()), argv.data()) < 0) {
     const int error = rte_errno;

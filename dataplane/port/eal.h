@@ -1,7 +1,7 @@
 // The DPDK environment of this process: built from the configuration, one per process.
 //
 // EAL's lcore 0 is the thread that constructs Eal (main(), which then only waits), those from
-// kFirstWorkerLcore on run the packet loops, which people know as lcore 0, 1... None polls unless a
+// kFirstWorkerLcore on run the packet loops, which users know as lcore 0, 1... None polls unless a
 // loop is launched on it.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace tributary::dataplane {
 
 inline constexpr unsigned kFirstWorkerLcore = 1;
 
-// What the arguments depend on besides the configuration.
+// Inputs of the arguments besides the configuration.
 struct EalEnvironment {
   std::vector<int> cpus;            // that this process may run on
   std::string file_prefix;          // unique among running DPDK processes

@@ -16,8 +16,7 @@ namespace {
 // Static TLS: the handler must not allocate.
 constinit thread_local detail::FaultState state_of_thread;
 
-// Of all threads that make calls, while they may. Never destroyed: the interrupt thread does not
-// end.
+// List of all threads that make guarded calls. Never destroyed: the interrupt thread does not end.
 constinit std::mutex threads_guard;
 constinit detail::FaultState* threads = nullptr;
 

@@ -6,10 +6,10 @@
 //
 //   gone        a driver unmaps the memory when no call is inside any more: await_guarded_calls(),
 //               for memif's, which knows nothing of it (memif_disconnect.h); vhost-user's has locks
-//   truncated   zeros take the place of what is gone, and who touched it goes on: on any thread, as
-//               drivers look at what a peer has to offer on threads of their own. A driver call
-//               gives back whatever it had taken, so a peer that does this again and again costs no
-//               buffers. The mapping is the driver's, who ends it with the rest
+//   truncated   zeros replace the missing memory, and the thread that touched it goes on: on any
+//               thread, as drivers read what a peer offers on threads of their own. A driver call
+//               gives back all buffers it had taken, so a peer that does this again and again costs
+//               no buffers. The mapping is the driver's, which unmaps it with the rest
 //   not there   where nothing is mapped, nothing can be put: a guarded() call is left where it was,
 //               and the buffers that it held are lost to the pool. A memif client's wrong
 //               descriptors cause it
@@ -29,18 +29,18 @@
 
 namespace tributary::dataplane {
 
-// Installs the process's SIGSEGV and SIGBUS handlers. What is not a peer's memory, nor touched by a
-// guarded() call, still kills.
+// Installs the process's SIGSEGV and SIGBUS handlers. A fault outside a peer's memory, or outside a
+// guarded() call, still kills the process.
 void install_fault_handlers();
 
 // Waits for the guarded() calls of all threads that have begun by now; not for those that begin
-// meanwhile. To be called by who has just made sure that the latter find nothing to touch. False:
-// after so many looks one of them is in there yet, and will not be waited for again. Looks, some
-// 100 us apart, and no time, as all threads may have been stopped meanwhile. Any thread, in no such
-// call.
+// meanwhile. The caller must have made sure that the latter find nothing to touch. Returns false if
+// a call still runs after `looks` looks; that call is not waited for again. The limit counts looks,
+// some 100 us apart, and no time, as all threads may have been stopped meanwhile. Any thread, but
+// not inside such a call.
 bool await_guarded_calls(std::uint32_t looks = 100'000);
 
-// What became of a driver call.
+// Outcome of a driver call.
 enum class Guarded : std::uint8_t {
   intact,
   stood_in,   // it ended; some of what it read was not the peer's, but zeros

@@ -37,7 +37,7 @@ bool FramePools::make(config::PlannedPool& planned, const Report& report) {
       if (count > least) continue;
       if (planned.socket == config::kAnySocket) throw;
       report(std::string(error.what()) + "; wanted " + std::to_string(wanted) + ", needs " +
-             std::to_string(least) + ", got none: others stand in");
+             std::to_string(least) + ", got none: other pools stand in");
       return false;
     }
 }

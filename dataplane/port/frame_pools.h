@@ -38,11 +38,11 @@ class FramePools {
   void apply(config::NumaPlan plan) { plan_ = std::move(plan); }
   [[nodiscard]] const config::NumaPlan& plan() const { return plan_; }
 
-  // Of what a loop makes itself.
+  // Pool for packets that a loop makes itself.
   [[nodiscard]] rte_mempool* of_lcore(std::size_t lcore) const {
     return pools_[plan_.of_lcore[lcore]]->get();
   }
-  // Of each queue of the port at this place, by a plan for these pools.
+  // Pool of each queue of the port at this place, by a plan for these pools.
   [[nodiscard]] std::vector<rte_mempool*> of_port(std::size_t place,
                                                   const config::NumaPlan& plan) const;
 
@@ -50,10 +50,10 @@ class FramePools {
   [[nodiscard]] const FramePool& operator[](std::size_t i) const { return *pools_[i]; }
   [[nodiscard]] auto begin() const { return pools_.begin(); }
   [[nodiscard]] auto end() const { return pools_.end(); }
-  // Of all of them, and the data of each buffer.
+  // Buffers of all pools, and the data bytes of each buffer.
   [[nodiscard]] std::size_t buffers() const;
   [[nodiscard]] std::size_t data_bytes() const { return pools_[0]->data_bytes(); }
-  // For people.
+  // A text for logs.
   [[nodiscard]] std::string describe() const;
 
  private:

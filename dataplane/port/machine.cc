@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of a file with a number in it.
+// Reads a file with one number in it.
 template <typename Number>
 std::optional<Number> read(const fs::path& path) {
   std::ifstream file(path);

@@ -1,4 +1,5 @@
-// What of the machine matters to where memory is: sockets (NUMA nodes) of CPUs and network cards.
+// The machine's properties that decide where memory is: sockets (NUMA nodes) of CPUs and network
+// cards.
 //
 // Before DPDK starts, from the kernel's sysfs, so that it can be told how much memory to take
 // where; afterwards from DPDK itself, which knows where its threads are and what its devices say.
@@ -23,7 +24,7 @@ class Sysfs {
   // config::kAnySocket: of several, or it does not say.
   [[nodiscard]] int socket_of_cpus(const std::vector<int>& cpus) const;
   [[nodiscard]] int socket_of_card(const std::string& pci_address) const;
-  // In hugepages that nobody has; nullopt: it does not say.
+  // Bytes in free hugepages; nullopt: the kernel does not say.
   [[nodiscard]] std::optional<std::uint64_t> free_bytes(int socket) const;
 
  private:

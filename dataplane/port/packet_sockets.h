@@ -1,4 +1,4 @@
-// What DPDK 22.11's af_packet driver asks of the kernel, put right on its way there.
+// Corrects requests of DPDK 22.11's af_packet driver on their way to the kernel.
 //
 //   PACKET_FANOUT   the driver numbers its groups by (pid ^ ifindex) & 0xffff, so that two switches
 //                   in one namespace can meet in one, and has the kernel put fragments together

@@ -20,7 +20,7 @@ namespace {
 int maps = -1;          // written before the handlers are there
 std::atomic_flag busy;  // one position in the file, and one replacement of a mapping
 
-// What vfio maps of a card: whoever takes that away has taken the card.
+// vfio's mapping of a card's registers: a peer that can take it away has the card.
 constexpr std::string_view kRegisters = "anon_inode:[vfio-device]";
 
 // "7f5c8a000000-7f5c8a200000 rw-s 00000000 00:01 1024       /memfd:mem (deleted)"
@@ -50,7 +50,7 @@ Line parse(std::string_view text) {
   return line;
 }
 
-// Of a line that does not fit, the end of the name is left out.
+// Reads lines; the end of a line that does not fit is left out.
 class LineReader {
  public:
   // False: that was all.

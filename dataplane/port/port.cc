@@ -1,5 +1,6 @@
 #include "dataplane/port/port.h"
 
+#include <net/if.h>
 #include <rte_dev.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
@@ -9,29 +10,22 @@
 #include <atomic>
 #include <cstring>
 #include <stdexcept>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 #include "config/plan/device_claims.h"
 #include "core/invariant.h"
 #include "dataplane/frame/frame_pool.h"
 #include "dataplane/host/interrupt_thread.h"
 #include "dataplane/host/stale_socket.h"
-#include "dataplane/port/memif_listeners.h"
-#include "dataplane/port/memif_rings.h"
+#include "dataplane/memif/memif_port.h"
+#include "dataplane/memif/memif_settings.h"
 
 namespace tributary::dataplane {
 namespace {
 
-constexpr std::string_view kDefaultMemifSocket = "/run/memif.sock";  // the driver's
-
-std::string memif_socket(const Devargs& args) {
-  return std::string(args.get("socket").value_or(kDefaultMemifSocket));
-}
-
-bool serves_memif(const Devargs& args) {
-  return args.kind->memif && args.get("role") == "server";
-}
-
-// What usually is wrong when a device of this kind cannot be created.
+// The usual cause when a device of this kind cannot be created.
 std::string hint_for(const Devargs& args) {
   std::string text(args.kind->hint);
   if (text.empty()) return "check the driver's name and arguments";
@@ -70,8 +64,7 @@ void forget_what_others_sent(const Devargs& args, std::uint16_t ethdev, std::uin
 // an owner is left out wherever DPDK lists what there is, in its telemetry for one.
 std::array<std::atomic<bool>, RTE_MAX_ETHPORTS> g_taken{};
 
-// DPDK makes the network cards that it was told of by itself, as it starts: such a one is nobody's
-// yet.
+// DPDK itself creates the network cards that it was told of as it starts: no port has them yet.
 bool is_taken(const Devargs& device, std::uint16_t ethdev) {
   return !device.pci() || g_taken[ethdev].load();
 }
@@ -86,6 +79,8 @@ void Port::fail(const std::string& what, int error) const {
 void Port::refuse(const std::string& what) const {
   throw std::runtime_error("port " + config_.name + " (" + config_.devargs + "): " + what);
 }
+
+Port::Port() : is_device_(false) {}
 
 Port::Port(const config::PortConfig& config, PortUse use)
     : config_(config), devargs_(parse_devargs(config.devargs)) {
@@ -109,19 +104,24 @@ void Port::create(PortUse use) {
   if (there && is_taken(devargs_, id))
     refuse("there is a device of that name already; give this one another");
   if (const auto socket = config::served_socket(devargs_)) remove_stale_socket(*socket);
+  if (serves_memif(devargs_)) return create_memif_server();
   open_interface();
-  if (serves_memif(devargs_)) {
-    want_memif_rings(memif_socket(devargs_), static_cast<std::uint32_t>(devargs_.number("id", 0)),
-                     config_.queues);
-    hold_memif_listener(memif_socket(devargs_));
+  create_device();
+}
+
+void Port::create_memif_server() {
+  try {
+    memif_ = std::make_unique<MemifPort>(devargs_);
+  } catch (const std::invalid_argument& wrong) {
+    refuse(wrong.what());
+  } catch (const std::system_error& error) {
+    fail("the socket cannot be created", error.code().value());
   }
-  if (!there) try {
-      probe();
-    } catch (...) {
-      if (serves_memif(devargs_))
-        on_interrupt_thread([this] { release_memif_listener(memif_socket(devargs_)); });
-      throw;
-    }
+}
+
+void Port::create_device() {
+  std::uint16_t id = 0;
+  if (rte_eth_dev_get_port_by_name(devargs_.device.c_str(), &id) != 0) probe();
   created_ = true;
 
   bool found = false;
@@ -167,12 +167,17 @@ void Port::look_or_close() {
   }
 }
 
-// What is there, and whether that is enough.
+// Asks the device for its limits, and checks the configuration against them.
 void Port::look() {
+  if (memif_) {
+    most_queues_ = config::kMaxQueues;
+    sends_segments_ = true;
+    return;
+  }
   rte_eth_dev_info info;
   if (const int error = rte_eth_dev_info_get(ethdev_, &info); error != 0)
     fail("no device information", error);
-  // Of software, DPDK knows only which thread made it.
+  // For a device in software, DPDK knows only which thread made it.
   if (devargs_.pci()) socket_ = rte_eth_dev_socket_id(ethdev_);
   sends_segments_ = (info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0;
   if (devargs_.kind->vhost)
@@ -195,8 +200,24 @@ std::string Port::lacks(const config::PortConfig& wanted) const {
   return {};
 }
 
-void Port::set_up(std::span<rte_mempool* const> pools) {
+void Port::set_up(std::span<rte_mempool* const> pools, std::size_t own_buffers) {
   TRIBUTARY_INVARIANT(pools.size() == config_.queues);
+  if (!memif_) return set_up_device(pools, own_buffers);
+  try {
+    memif_->open(pools);
+  } catch (const std::system_error& error) {
+    fail("the socket takes no clients", error.code().value());
+  }
+  poll_link();
+}
+
+void Port::set_up_device(std::span<rte_mempool* const> pools, std::size_t own_buffers) {
+  std::vector<rte_mempool*> own;
+  if (own_buffers != 0 && !pools.empty()) {
+    make_own_pool(own_buffers, pools.front()->socket_id);
+    own.assign(pools.size(), own_pool_->pool().get());
+    pools = own;
+  }
   rte_eth_dev_info info;
   if (const int error = rte_eth_dev_info_get(ethdev_, &info); error != 0)
     fail("no device information", error);
@@ -212,10 +233,11 @@ void Port::set_up(std::span<rte_mempool* const> pools) {
       error != 0)
     fail("the device refuses its configuration", error);
   set_up_queues(pools);
-  // Of a client, that its server is not there yet.
+  // A memif client does not start while its server is not there: not an error.
   const int error = rte_eth_dev_start(ethdev_);
   if (error != 0 && !connects()) fail("the device does not start", error);
   connecting_ = connects() && error == 0;
+  if (own_pool_) own_pool_->note_kept();
   if (config_.queues > 1)
     steering_.begin(ethdev_, conf.rx_adv_conf.rss_conf.rss_hf, info.flow_type_rss_offloads);
   take_all_frames();
@@ -234,11 +256,21 @@ void Port::take_all_frames() {
     }
   const int error = rte_eth_promiscuous_enable(ethdev_);
   if (error != 0 && devargs_.pci())
-    why_ = std::string("takes no frames for others, promiscuous mode is refused: ") +
+    why_ = std::string("takes only frames to its own address, promiscuous mode is refused: ") +
            std::strerror(std::abs(error));
 }
 
+void Port::make_own_pool(std::size_t buffers, int socket) {
+  OwnPool::sweep();
+  try {
+    own_pool_ = std::make_unique<OwnPool>(size_own_pool(buffers), socket);
+  } catch (const std::runtime_error& error) {
+    refuse(std::string("its own packet buffers: ") + error.what());
+  }
+}
+
 void Port::set_up_queues(std::span<rte_mempool* const> pools) {
+  const XdpUmems::Collecting collecting(umems_);
   std::uint16_t rx = kDescriptors;
   std::uint16_t tx = kDescriptors;
   rte_eth_dev_adjust_nb_rx_tx_desc(ethdev_, &rx, &tx);
@@ -281,22 +313,37 @@ void Port::stay_down(const std::string& why) {
 }
 
 void Port::close() {
+  memif_ ? memif_.reset() : close_device();
+}
+
+void Port::close_device() {
   steering_.end();
   vhost_.reset();
   g_taken[ethdev_].store(false);
   rte_eth_dev_info info;
   rte_device* device = rte_eth_dev_info_get(ethdev_, &info) == 0 ? info.device : nullptr;
   packet_sockets_.release();
+  if (own_pool_ && own_pool_->has_begun()) end_transmission();
+  const XdpUmems::Collecting collecting(umems_);
   const auto end = [this] {
     rte_eth_dev_stop(ethdev_);
     rte_eth_dev_close(ethdev_);
-    if (created_ && serves_memif(devargs_)) release_memif_listener(memif_socket(devargs_));
   };
   if (devargs_.kind->memif)
     on_interrupt_thread(end);
   else
     end();
   if (created_ && device != nullptr) rte_dev_remove(device);
+  umems_.release();
+  OwnPool::retire(std::move(own_pool_));
+}
+
+// The driver frees what it has sent when it is to send more.
+void Port::end_transmission() {
+  constexpr int kRounds = 16;
+  for (int round = 0; round < kRounds; ++round)
+    for (std::uint16_t queue = 0; queue < config_.queues; ++queue)
+      rte_eth_tx_burst(ethdev_, queue, nullptr, 0);
 }
 
 // Drivers report "up" from start to stop.
@@ -311,9 +358,16 @@ bool Port::look_at_interface() {
 
 DeviceLosses Port::device_losses() {
   DeviceLosses now;
+  if (memif_) {
+    const MemifPort::Losses lost = memif_->losses();
+    now.rx_errors.set(lost.unusable);
+    now.no_buffers.set(lost.no_buffers);
+    now.tx_errors.set(lost.unsent);
+    return now;
+  }
   rte_eth_stats stats{};
   if (rte_eth_stats_get(ethdev_, &stats) != 0) return now;
-  now.missed.set(stats.imissed + packet_sockets_.lost());
+  now.missed.set(stats.imissed + packet_sockets_.lost() + umems_.lost());
   now.rx_errors.set(stats.ierrors);
   now.no_buffers.set(stats.rx_nombuf);
   now.tx_errors.set(stats.oerrors);
@@ -338,13 +392,23 @@ bool Port::connect_again() {
   return rte_eth_dev_start(ethdev_) == 0;
 }
 
+// The driver looks for the interface that it created in the switch's namespace alone. Its queues
+// work wherever the interface is.
+bool Port::has_moved_away() const {
+  const std::string name(devargs_.interface());
+  return devargs_.kind->binding == config::Binding::creates && !name.empty() &&
+         if_nametoindex(name.c_str()) == 0;
+}
+
 bool Port::driver_link_up() const {
+  if (memif_) return memif_->connected();
+  if (has_moved_away()) return true;
   rte_eth_link link{};
   return rte_eth_link_get_nowait(ethdev_, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
 }
 
-// Who looks at the link before the loop has taken it down must not bring it up again: release, and
-// poll_link() looks once more.
+// Another thread may read the link before the loop has taken it down, and must not bring it up
+// again: hence the release, and poll_link() looks at lost_peer_ once more.
 void Port::lose_peer() {
   if (vhost_ != nullptr) vhost_->mark_lost();
   lost_peer_.store(true, std::memory_order_release);
@@ -356,6 +420,10 @@ void Port::lose_peer() {
 // holds its socket and has no memory behind it, and who would hold the port for as long as it
 // likes. vhost-user's driver does so in its own time.
 void Port::disconnect_peer() {
+  if (memif_) {
+    lost_peer_.store(false, std::memory_order_relaxed);
+    return memif_->disconnect_broken();
+  }
   if (vhost_ != nullptr) {
     if (!driver_link_up() || vhost_->gone())
       lost_peer_.store(false, std::memory_order_relaxed);
@@ -371,14 +439,32 @@ void Port::disconnect_peer() {
   });
 }
 
+const char* Port::loss_text() const {
+  return memif_ ? "its peer broke memif's protocol"
+                : "its peer took away the memory that both share";
+}
+
+std::optional<std::string> Port::take_refusal() {
+  return memif_ ? memif_->take_refusal() : std::nullopt;
+}
+
 void Port::guard() {
   guarded_.store(true, std::memory_order_relaxed);
   if (link_up_.exchange(false, std::memory_order_acq_rel))
     link_losses_.fetch_add(1, std::memory_order_relaxed);
 }
 
+// Another client may be there already: what was learned behind the one before is forgotten.
+void Port::see_departures() {
+  const std::uint32_t gone = memif_->departures();
+  if (std::exchange(memif_departures_, gone) == gone) return;
+  if (link_up_.exchange(false, std::memory_order_acq_rel))
+    link_losses_.fetch_add(1, std::memory_order_relaxed);
+}
+
 bool Port::poll_link() {
   if (!is_device_) return false;
+  if (memif_) see_departures();
   bool up = driver_link_up() && !lost_peer();
   up = look_at_interface() && up;
   if (!up) guarded_.store(false, std::memory_order_relaxed);

@@ -115,8 +115,8 @@ std::string Steering::make_rule(std::uint32_t ipv4, const config::SteeringWish& 
   return {};
 }
 
-// Nobody else has rules there, so where one cannot go alone, all may. What stays all the same is
-// kept in mind: it counts, and is asked to go the next time.
+// No other process has rules on the device, so if one rule cannot be removed alone, all may be.
+// Rules that stay all the same are remembered, and removed the next time.
 void Steering::remove_rules() {
   rte_flow_error error{};
   std::erase_if(rules_,

@@ -1,9 +1,10 @@
-// What a device is asked to do about which queue a packet comes to, and what it makes of that.
+// Asks a device to steer packets to queues, and remembers what it agreed to.
 //
 //   rules for UDP ports (rte_flow) ─refused▶ a hash, of UDP ports alone if that is offered
 //                                             └─none▶ nothing: lcores hand over
 //
-// A hint only: every packet's owner is looked up (worker_handover.cc), whatever queue it came to.
+// A hint only: every packet's owner is looked up (packet_loop_handover.cc), whatever queue it came
+// to.
 // Control threads only, one at a time; devices take such requests while they are polled.
 #pragma once
 
@@ -24,7 +25,7 @@ class Steering {
   // `hash`: what the device was configured to spread by (RTE_ETH_RSS_*); 0: nothing. `offered`:
   // what it could. Called once, when the device is started with several queues.
   void begin(std::uint16_t ethdev, std::uint64_t hash, std::uint64_t offered);
-  // Takes the place of the plan before. What the device refuses is no error: note() says why.
+  // Replaces the plan before. A refusal by the device is no error: note() says why.
   void apply(const config::SteeringPlan& plan);
   // Before the device is stopped.
   void end();

@@ -14,7 +14,7 @@ namespace tributary::dataplane {
 
 class VhostPeer {
  public:
-  // `ethdev`: nobody has connected to it yet. `socket`: its path, as the device was told.
+  // `ethdev`: no client has connected to it yet. `socket`: its path, as the device was told.
   VhostPeer(std::uint16_t ethdev, std::string socket);
   ~VhostPeer();  // before the device is closed
   VhostPeer(const VhostPeer&) = delete;
@@ -24,7 +24,7 @@ class VhostPeer {
   void mark_lost() { lost_.store(departures_.load()); }
   // The link has been down since, if only for a moment.
   [[nodiscard]] bool gone() const { return lost_.load() != departures_.load(); }
-  // Of all who are connected to that socket; the driver notices later. Control threads.
+  // Shuts down all connections to that socket; the driver notices later. Control threads.
   void disconnect() const;
 
  private:

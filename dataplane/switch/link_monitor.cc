@@ -60,8 +60,8 @@ void LinkMonitor::check(std::size_t place) {
   Port& port = *ports_[place];
   const bool lost = port.lost_peer();
   if (lost && !going_[place])
-    report_("port " + port.name() +
-            ": its peer took away the memory that both share, and is disconnected");
+    report_("port " + port.name() + ": " + port.loss_text() + ", and is disconnected");
+  if (const auto refusal = port.take_refusal()) report_("port " + port.name() + ": " + *refusal);
   const bool up = port.poll_link();  // not while it is lost
   if (lost) port.disconnect_peer();
   going_[place] = lost && port.lost_peer();

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <stdexcept>
 
+#include "config/plan/own_buffers.h"
 #include "config/plan/port_places.h"
 #include "dataplane/port/eal.h"
 #include "dataplane/port/fault_guard.h"
@@ -91,8 +92,8 @@ Switch::Switch(const config::SwitchConfig& config, LinkMonitor::Report report)
   keeper_.emplace(kKeepPause, [this] { keep_ports(); });
 }
 
-// Network cards say where they are, and the pools depend on that. What is software has peers that
-// may come as soon as it is there: it comes last, and is started at once.
+// Network cards are opened first: they say on which socket they are, and the pools depend on that.
+// Devices in software come last and are started at once, as their peers may connect immediately.
 void Switch::open_ports() {
   ports_.resize(config_.ports.size());
   for (std::size_t place = 0; place < ports_.size(); ++place) {
@@ -130,7 +131,7 @@ void Switch::open_port(std::size_t place) {
 }
 
 void Switch::set_up(Port& port, std::size_t place, const config::NumaPlan& plan) {
-  port.set_up(pools_->of_port(place, plan));
+  port.set_up(pools_->of_port(place, plan), config::own_buffers(config_, port.config()));
   if (!port.why().empty()) report_("port " + port.name() + " " + port.why());
 }
 
@@ -151,7 +152,7 @@ void Switch::launch() {
 
 Switch::~Switch() {
   stop();
-  // What engines let go gives its memory back to them.
+  // Changes that were replaced give their memory back to the loops' engines, so they go first.
   abandoned_.clear();
   packet_loops_.reset();
   ports_.clear();

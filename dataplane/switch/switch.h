@@ -19,6 +19,7 @@
 #include "dataplane/loop/packet_loops.h"
 #include "dataplane/port/frame_pools.h"
 #include "dataplane/port/port.h"
+#include "dataplane/switch/client_watch.h"
 #include "dataplane/switch/drop_watch.h"
 #include "dataplane/switch/link_monitor.h"
 
@@ -40,19 +41,29 @@ class Switch {
   // How long a loop may take to answer. It clears what the jobs that end have held, which is a
   // matter of milliseconds.
   static constexpr Duration kPatience = Duration::seconds(10);
-  // What of another file's configuration a running switch can take, takes the place of what it has
+  // Applies the part of another configuration that a running switch can take
   // (config/change/change.h). Throws, and changes nothing: std::invalid_argument when the running
   // switch cannot take it, std::runtime_error when a device cannot be opened or a loop does not
-  // answer at once. Returns what came of it when it is the configuration from now on: also where a
-  // loop fell silent after that for longer than `patience`, which comes to its part when it wakes
-  // up, or ports stay closed; then Change::late or PortChange::down says so. Where nothing differs,
-  // `late` is of the change before.
+  // answer at once. Otherwise the configuration is in force, and the result says what became of it.
+  // If a loop then falls silent for longer than `patience`, it does its part when it wakes up, and
+  // Change::late says so; if ports stay closed, PortChange::down does. Where nothing differs,
+  // `late` is that of the change before.
   config::Change apply(const config::SwitchConfig& file, Duration patience = kPatience);
-  // The same but for doing it: what would come of it. Memory and devices may still be lacking.
+  // Ends the epochs of these jobs after an op that all ranks finish. No further one begins here
+  // until release(), or a restart. Returns those whose ranks have not finished within
+  // switch.drain_time, or cannot be drained; these are not held. Throws std::invalid_argument where
+  // there is no such job, std::runtime_error when a loop does not answer.
+  struct Drained {
+    std::vector<std::uint32_t> still;
+    Duration waited;
+  };
+  Drained drain(const std::vector<std::uint32_t>& jobs);
+  void release(const std::vector<std::uint32_t>& jobs);
+  // Like apply(), without doing it. Memory and devices may still be lacking.
   [[nodiscard]] config::Change compare(const config::SwitchConfig& file);
   // While it is held, the configuration stays as it is: for readers of jobs and their counters,
-  // but those of a loop that is late (Worker::is_late()). A change waits with its devices open for
-  // who holds it, and lets others hold it until then.
+  // except those of a loop that is late (PacketLoop::is_late()). A change opens its devices first,
+  // then waits for the holder; until then other threads can hold it.
   [[nodiscard]] std::unique_lock<std::mutex> hold() { return std::unique_lock(standing_); }
 
   // While the configuration is held. Its ports are at their places (config/plan/port_places.h).
@@ -106,6 +117,9 @@ class Switch {
   // False: some loop is silent, and will come to it when it wakes up; until then it is kept.
   bool carry_out(const config::SwitchConfig& next, const config::Change& change, OpenPorts ports,
                  config::NumaPlan plan, const Prepared& prepared, Duration patience);
+  // switch_drain.cc
+  void drain_before(const config::SwitchConfig& next, const config::Change& change);
+  void check_jobs(const std::vector<std::uint32_t>& jobs) const;
   // Throws when some loop is not through with it yet.
   void forget_abandoned();
   std::string what_is_late();
@@ -118,11 +132,11 @@ class Switch {
   // Where all ports will be.
   [[nodiscard]] config::Machine machine_with(const config::PortChange& change,
                                              const OpenPorts& opened) const;
-  // Of the pools from now on: buffers from other sockets, queues that are polled from other ones.
+  // Reports queues and buffers on remote sockets that the change brings.
   void report_remote_numa(const config::SwitchConfig& next, const config::NumaPlan& plan) const;
   // switch_reopen.cc: ports that are closed first, and then opened.
   OpenPorts::value_type closed_port(const config::SwitchConfig& next, std::uint16_t place) const;
-  // Of those that `config_` has as closed; what cannot be opened, or is late, is told in `change`.
+  // Opens the ports that `config_` has as closed; `change` gets those that fail or are late.
   void open_again(const config::SwitchConfig& whole, config::Change& change, Duration patience);
   std::unique_ptr<Port> try_open(const config::PortConfig& port, std::uint16_t place,
                                  config::PortChange& change);
@@ -136,9 +150,10 @@ class Switch {
   void keep_ports();
   void keep_port(std::uint16_t place);
   void report_drops(std::size_t place);
+  void watch_client(std::uint16_t place);
   void follow_mtu(std::uint16_t place);
   void report_mtu(const Port& port);
-  // Of a port that was opened.
+  // Finds the kernel interface of a port that was opened.
   void look_at_interface(std::size_t place);
   // Asks all devices for what is best for the jobs of the configuration.
   void steer();
@@ -149,7 +164,7 @@ class Switch {
   const LinkMonitor::Report report_;
   // One change at a time; the thread that changes something reads without the other one.
   std::mutex changing_;
-  // What of a change others see is written with both.
+  // A change that others see is written under both mutexes.
   std::mutex standing_;
   // A loop that did not answer may come to use these, or still does.
   Prepared abandoned_;
@@ -168,6 +183,7 @@ class Switch {
   std::map<std::uint16_t, config::PortConfig> absent_;  // closed, as they are to be opened
   std::array<std::chrono::steady_clock::time_point, config::kMaxPorts> next_try_{};
   std::array<std::uint32_t, config::kMaxPorts> told_mtus_{};  // of interfaces, to loops
+  std::map<std::uint16_t, ClientWatch> client_watches_;       // of memif ports
   std::set<std::string> short_ports_;  // whose interfaces have a smaller MTU, as reported
   DropWatch drop_watch_;               // the keeper's
   std::optional<PeriodicThread> keeper_;

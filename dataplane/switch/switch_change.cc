@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "config/change/moved_addresses.h"
 #include "config/plan/device_claims.h"
 #include "config/plan/port_places.h"
 #include "dataplane/frame/devargs.h"
@@ -19,8 +20,8 @@
 namespace tributary::dataplane {
 namespace {
 
-// Of a port that has its device: why the same one cannot be as the file wants it. Empty: nothing is
-// known against it.
+// For a port that has its device: why that device cannot be as the file wants it. Empty: no reason
+// is known.
 std::string is_lacking(const config::PortConfig& port, const Port& has) {
   if (!has.is_device() || has.config().devargs != port.devargs) return "";
   return has.lacks(port);
@@ -52,6 +53,7 @@ void Switch::take(const config::SwitchConfig& whole, config::Change& change, Dur
   tell_loops(ports, change.ports, prepared);
   // All of them or none: a loop that hangs is found before another has changed.
   steps_->check(kPatience);
+  drain_before(next, change);
   const bool all = carry_out(next, change, std::move(ports), std::move(plan), prepared, patience);
   if (all && !change.ports.reopened.empty()) open_again(whole, change, patience);
   if (all) return;
@@ -83,8 +85,8 @@ bool Switch::carry_out(const config::SwitchConfig& next, const config::Change& c
   return all;
 }
 
-// What is prepared depends on what the loops have, and that on what came before. When all of them
-// are through with it, nothing of it is used any more, but by who holds the configuration.
+// Prepared changes depend on what the loops have, and so on the change before. When all loops are
+// through with that, only holders of the configuration may still use parts of it.
 void Switch::forget_abandoned() {
   if (abandoned_.empty()) return;
   steps_->check(kPatience);
@@ -95,7 +97,7 @@ void Switch::forget_abandoned() {
   ports.swap(abandoned_ports_);
 }
 
-// Of the change before; empty: nothing.
+// Whether the change before is still late; empty: no.
 std::string Switch::what_is_late() {
   try {
     forget_abandoned();
@@ -114,12 +116,16 @@ Switch::Prepared Switch::prepare(const config::SwitchConfig& next, const config:
   const config::PortChange& ports = change.ports;
   const bool in_steps = ports.queues_move || !ports.added.empty() || !ports.removed.empty() ||
                         !ports.renamed.empty() || !ports.reopened.empty();
+  PortMask left = 0;
+  for (const std::uint16_t place : config::ports_with_moved_addresses(config_, next))
+    left |= mask_of(place);
   Prepared prepared;
   for (const auto& packet_loop : *packet_loops_) {
     const SocketMemory memory(config::lcore_socket(pools_->plan().machine, prepared.size()));
     prepared.push_back(packet_loop->prepare(next, change.forwarding));
     for (const std::uint16_t place : ports.resized)
       prepared.back()->mtus.emplace_back(place, next.ports[place].mtu);
+    prepared.back()->forget = left;
     if (in_steps) prepared.back()->plan = packet_loop->plan_ports(next, ports);
   }
   return prepared;
@@ -189,7 +195,7 @@ config::Machine Switch::machine_with(const config::PortChange& change,
   return machine;
 }
 
-// What was not so before.
+// Reports only what was not so before.
 void Switch::report_remote_numa(const config::SwitchConfig& next,
                                 const config::NumaPlan& plan) const {
   for (const std::string& note : plan.notes) report_(note);
@@ -232,6 +238,7 @@ std::vector<std::unique_ptr<Port>> Switch::exchange_ports(OpenPorts opened,
     if (monitor_) monitor_->exchange(place, port.get());
     std::swap(ports_[place], port);
     absent_.erase(place);
+    client_watches_.erase(place);
     if (ports_[place] != nullptr && ports_[place]->is_device()) look_at_interface(place);
     if (port == nullptr) return;
     (used_still ? abandoned_ports_ : replaced).push_back(std::move(port));

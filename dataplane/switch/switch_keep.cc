@@ -2,6 +2,7 @@
 //
 //   interface replaced ──▶ the port is closed and opened on the new one
 //   interface appears ───▶ a port that was closed for want of it is opened
+//   memif client gone ───▶ all loops: the ranks behind the port are lost
 //   interface's MTU ─────▶ all loops: what is longer is dropped there, and counted
 //   drops that a mistake elsewhere causes ──▶ a line for the operator
 //
@@ -23,6 +24,11 @@ namespace {
 // Between two tries to open a device whose interface is there.
 constexpr auto kRetry = std::chrono::seconds(5);
 
+Instant steady_now() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return Instant() + Duration::ns(std::chrono::nanoseconds(since).count());
+}
+
 bool interface_exists(const config::PortConfig& port) {
   const Devargs device = parse_devargs(port.devargs);
   return device.kind->binding == config::Binding::opens &&
@@ -34,6 +40,7 @@ bool interface_exists(const config::PortConfig& port) {
 void Switch::keep_ports() {
   const std::unique_lock alone(changing_, std::try_to_lock);
   if (!alone) return;
+  OwnPool::sweep();
   for (std::size_t place = 0; place < ports_.size(); ++place) {
     if (ports_[place] == nullptr) continue;
     report_drops(place);
@@ -46,9 +53,7 @@ void Switch::keep_ports() {
 }
 
 void Switch::report_drops(std::size_t place) {
-  const auto since = std::chrono::steady_clock::now().time_since_epoch();
-  const Instant now =
-      Instant() + Duration::ns(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
+  const Instant now = steady_now();
   for (std::size_t which = 0; which < DropWatch::kReasons.size(); ++which) {
     std::uint64_t count = 0;
     for (const auto& packet_loop : *packet_loops_)
@@ -58,8 +63,27 @@ void Switch::report_drops(std::size_t place) {
   }
 }
 
+// The link of a memif port is the connection of one process.
+void Switch::watch_client(std::uint16_t place) {
+  const Port& port = *ports_[place];
+  if (!port.devargs().kind->memif || !port.is_device()) return;
+  const auto by_lease = [](const auto& a, const auto& b) { return a.lease < b.lease; };
+  const auto last = std::max_element(config_.jobs.begin(), config_.jobs.end(), by_lease);
+  const Duration longest = last == config_.jobs.end()
+                               ? Duration()
+                               : Duration::ns(last->lease.to_ns() / aggregator::Engine::kGonePart);
+  const auto gone =
+      client_watches_[place].look(port.link_up(), port.link_losses(), longest, steady_now());
+  if (!gone) return;
+  for (const auto& packet_loop : *packet_loops_)
+    packet_loop->mailbox().ask([at = packet_loop.get(), place,
+                                gone = *gone](Instant turn) { at->lose_behind(place, gone, turn); },
+                               Duration::seconds(1));
+}
+
 void Switch::keep_port(std::uint16_t place) {
   const auto now = std::chrono::steady_clock::now();
+  watch_client(place);
   Port& port = *ports_[place];
   if (port.is_device()) {
     if (!port.is_replaced()) return follow_mtu(place);

@@ -5,9 +5,9 @@
 //                      ▲                                            └─ it cannot be: stays closed,
 //                      └──────────── the next reload ◀──────────────── with the reason
 //
-// What else a reload brings holds before the first of them is opened. The configuration says of a
+// The rest of a reload is in force before the first of them is opened. The configuration says of a
 // closed port that it has no queues, so the next file differs, and opening is tried again; before
-// that, switch_keep.cc does so when an interface of the kernel that was lacking appears.
+// that, switch_keep.cc does so when a missing kernel interface appears.
 #include <stdexcept>
 #include <utility>
 

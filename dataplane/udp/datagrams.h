@@ -4,7 +4,7 @@
 //                                             └ the last one: that buffer, a frame
 //
 // A fragment's own buffer is free at once, so a datagram holds one however many fragments it has.
-// Who owns the port's frames owns this.
+// The owner of the port's frames owns this.
 #pragma once
 
 #include <cstddef>
@@ -20,13 +20,13 @@ struct rte_mempool;
 
 namespace tributary::dataplane {
 
-// What all fragments of a datagram have in common.
+// The key that all fragments of a datagram share.
 DatagramKey key_of(const wire::EthernetView& frame, const wire::Fragment4View& fragment);
 
 class Datagrams {
  public:
   // Frames of at most `frame_bytes`, which buffers of the pool hold; all other memory is taken
-  // here. What is given up is counted in the `drops` of each call.
+  // here. Datagrams that are given up are counted in the `drops` of each call.
   Datagrams(const config::FragmentsConfig& limits, std::size_t frame_bytes, std::uint64_t seed,
             rte_mempool* pool);
   ~Datagrams();

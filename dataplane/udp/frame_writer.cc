@@ -1,33 +1,12 @@
 #include "dataplane/udp/frame_writer.h"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 
 #include "core/net/udp_peer.h"
 #include "core/wire/ecn.h"
-#include "core/wire/extension.h"
-#include "core/wire/integrity.h"
+#include "dataplane/frontend/packet_bytes.h"
 
 namespace tributary::dataplane {
-namespace {
-
-// The message's extensions with room for a CRC32C behind them. Empty result: no room, and the
-// packet is covered by its UDP checksum instead, which receivers accept as well.
-std::span<const std::byte> with_crc32c(const aggregator::Outgoing& message,
-                                       std::span<std::byte, wire::kMaxExtensionBytes> buffer) {
-  const auto own = message.extension_span();
-  std::copy(own.begin(), own.end(), buffer.begin());
-  wire::ExtensionWriter tail(std::span<std::byte>(buffer).subspan(own.size()));
-  // Written words are padded to 8 bytes and the length field counts at most 255 words.
-  if (!tail.add_crc32c_placeholder() ||
-      wire::serialized_bytes(own.size() + tail.bytes().size()) - wire::kHeaderBytes >
-          wire::kMaxExtensionBytes)
-    return {};
-  return buffer.first(own.size() + tail.bytes().size());
-}
-
-}  // namespace
 
 Identity identity_of(const config::SwitchConfig& config) {
   std::uint16_t ports = 1;
@@ -41,6 +20,8 @@ Identity identity_of(const config::SwitchConfig& config) {
                                                   : std::uint16_t{0},
                     {}};
   identity.takes_fragments = config::takes_fragments(config);
+  identity.takes_rdma = config::takes_rdma(config);
+  identity.probes_links = config::probes_links(config.telemetry);
   identity.reserved = static_cast<const config::ReservedGroups&>(config.forwarding);
   for (const auto& route : config.routes) identity.hears_arp = identity.hears_arp || route.via;
   for (const auto& job : config.jobs)
@@ -87,7 +68,7 @@ std::size_t FrameWriter::write(const aggregator::Outgoing& message, const UdpCop
     t.vlan_tci = copy.group_vlan;
   } else if (message.to == aggregator::Outgoing::To::parent) {
     const Parent& parent = parents_.at(message.header.job);
-    // Whatever the shard, a child is bound to one port: the plane's first, so that the hint (rule
+    // A child is bound to one port whatever the shard: the plane's first, so that the hint (rule
     // 16) is right in answers, too.
     t.endpoints.source_port = port_of(message.header, 0);
     t.endpoints.destination_ip = parent.ipv4;
@@ -108,23 +89,13 @@ std::size_t FrameWriter::write(const aggregator::Outgoing& message, const UdpCop
     t.destination = *router->mac;
   }
 
-  std::array<std::byte, wire::kMaxExtensionBytes> buffer;
-  std::span<const std::byte> extensions = message.extension_span();
-  if (crc32c_jobs_.contains(message.header.job)) {
-    const auto sealed = with_crc32c(message, buffer);
-    t.udp_checksum = sealed.empty();
-    if (!sealed.empty()) extensions = sealed;
-  }
-
   const std::size_t start = wire::frame_header_bytes(t);
   if (frame.size() < start) return 0;
-  const std::size_t head = wire::serialize(message.header, extensions, frame.subspan(start));
-  if (head == 0 || frame.size() < start + head + message.payload.size()) return 0;
-  if (!message.payload.empty())
-    std::memcpy(frame.data() + start + head, message.payload.data(), message.payload.size());
-  const std::size_t packet = head + message.payload.size();
-  if (!t.udp_checksum) wire::seal_crc32c(frame.subspan(start, packet));
-  return wire::write_frame_headers(t, frame, packet);
+  const PacketBytes packet =
+      write_packet(message, crc32c_jobs_.contains(message.header.job), frame.subspan(start));
+  if (packet.bytes == 0) return 0;
+  t.udp_checksum = !packet.sealed;
+  return wire::write_frame_headers(t, frame, packet.bytes);
 }
 
 }  // namespace tributary::dataplane

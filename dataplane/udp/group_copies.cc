@@ -18,14 +18,13 @@ bool is_udp(const aggregator::Member& member) {
 
 }  // namespace
 
-GroupCopies::GroupCopies(const config::SwitchConfig& config)
-    : plans_(config.jobs.size()), by_job_(config.jobs.size()) {
-  for (std::size_t i = 0; i < plans_.size(); ++i) {
-    const std::size_t members = config::job_fan_in(config.jobs[i]);
-    plans_[i].copies.reserve(members);
-    plans_[i].ports.reserve(members);
-    plans_[i].routed.reserve(members);
-    by_job_.insert(config.jobs[i].id, &plans_[i]);
+GroupCopies::GroupCopies(const config::SwitchConfig& config) : plans_(config.jobs.size()) {
+  for (const config::JobConfig& job : config.jobs) {
+    const std::size_t members = config::job_fan_in(job);
+    Plan& plan = plans_.add(job.id);
+    plan.copies.reserve(members);
+    plan.ports.reserve(members);
+    plan.routed.reserve(members);
   }
 }
 
@@ -35,7 +34,6 @@ void GroupCopies::make(Plan& plan, const aggregator::Members& members) {
   plan.routed.clear();
   add_tags(plan, members);
   add_routed(plan, members);
-  plan.serial = members.serial;
 }
 
 // A member sees only frames of its own VLAN, so each VLAN needs its own copy of a result.

@@ -1,8 +1,7 @@
 // Which frames a message to a job's group takes: one for each VLAN tag among the members, to the
 // ports that lead to members with that tag, and one more to each member behind a router, since no
 // router passes on what goes to a group.
-//
-// Made anew when an epoch has begun. All memory is taken at construction; one thread owns it.
+// All memory is taken at construction; one thread owns it.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +9,9 @@
 #include <span>
 #include <vector>
 
-#include "aggregator/chunk/job_index.h"
-#include "aggregator/engine/engine.h"
 #include "config/model/switch_config.h"
 #include "core/net/udp_peer.h"
+#include "dataplane/frontend/job_plans.h"
 
 namespace tributary::dataplane {
 
@@ -28,20 +26,15 @@ class GroupCopies {
  public:
   // Reserves for the jobs of this configuration.
   explicit GroupCopies(const config::SwitchConfig& config);
-  GroupCopies(GroupCopies&&) = default;
-  GroupCopies& operator=(GroupCopies&&) = default;
 
   // The copies for a job with these members. Valid until the next call for the job.
   std::span<const UdpCopy> of(std::uint32_t job, const aggregator::Members& members) {
-    Plan* const plan = by_job_.find(job);
-    if (plan == nullptr || members.serial == 0) return {};
-    if (plan->serial != members.serial) make(*plan, members);
-    return plan->copies;
+    const Plan* const plan = plans_.of(job, members, make);
+    return plan == nullptr ? std::span<const UdpCopy>() : plan->copies;
   }
 
  private:
   struct Plan {
-    std::uint64_t serial = 0;  // of the members; see aggregator::Members
     std::vector<UdpCopy> copies;
     std::vector<std::uint16_t> ports;   // of the copies, which point into it
     std::vector<wire::UdpPeer> routed;  // the same
@@ -50,8 +43,7 @@ class GroupCopies {
   static void add_tags(Plan& plan, const aggregator::Members& members);
   static void add_routed(Plan& plan, const aggregator::Members& members);
 
-  std::vector<Plan> plans_;  // stays where it is: the index points into it
-  aggregator::JobIndex<Plan> by_job_;
+  JobPlans<Plan> plans_;
 };
 
 }  // namespace tributary::dataplane

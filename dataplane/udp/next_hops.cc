@@ -68,7 +68,7 @@ bool NextHops::intercept(const Said& said, Instant now) {
   if (said.to_us && hop.unanswered != 0) {
     answer(hop, said.mac, now);
   } else if (said.mac != hop.mac) {
-    // At once, but no more often than where nobody answers.
+    // At once, but no more often than a router is asked that does not answer.
     hop.counters.unasked.add();
     hop.ask_at = hop.asked ? std::min(hop.ask_at, *hop.asked + kAskAgain) : Instant();
     next_look_ = Instant();

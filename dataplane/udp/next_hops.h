@@ -1,12 +1,12 @@
-// Routers that lead to peers of this switch: which is on the way to whom, and at what hardware
-// address it is now.
+// Routers that lead to peers of this switch: the router on the way to each peer, and its present
+// hardware address.
 //
 //   asking ──answer──▶ reachable ──kFresh──▶ checking ──answer──▶ reachable
 //     ▲                                         └── kLife after the last answer ──▶ asking
 //     └── link lost ────────────────────────────────────────────────────────────────┘
 //
 // Routers are asked by ARP before anything is to be sent, and again before an answer is too old:
-// a while apart, and up to kSlowest while nobody answers. Only an answer to a question is believed,
+// a while apart, and up to kSlowest while no answer comes. Only answers to questions are believed,
 // through the router's own port. What a router says of its own accord makes the switch ask again.
 //
 // Invariant: what is on the way to an address follows from the configuration alone, so a peer is
@@ -73,7 +73,7 @@ class NextHops {
   static constexpr Duration kAskAgain = Duration::ms(250);
   static constexpr Duration kSlowest = Duration::seconds(4);
 
-  // What a frame says of a router, as an ARP frame has it.
+  // A router's addresses as an ARP frame has them.
   struct Said {
     std::uint16_t port = 0;
     std::uint32_t ipv4 = 0;
@@ -84,16 +84,16 @@ class NextHops {
   NextHops() = default;
   explicit NextHops(const config::SwitchConfig& config);
 
-  // True: everybody is on the link.
+  // True: all peers are on the link.
   [[nodiscard]] bool empty() const { return hops_.empty(); }
   // The router on the way to an address; nullptr: it is on the link.
   [[nodiscard]] const NextHop* toward(std::uint32_t ipv4) const;
 
   // Takes over what `before` knows of routers that are where they were.
   void adopt(const NextHops& before);
-  // Whoever was behind that port may be another now.
+  // Forgets the addresses of routers behind that port, which may have changed.
   void forget_behind(std::uint16_t port);
-  // True: of a router here, and the other loops have not been told of such a frame just now.
+  // True: it is about a router here, and the other loops have not just been told of such a frame.
   bool intercept(const Said& said, Instant now);
   // Calls ask(hop) for each router that is to be asked now, and whose port has_link(port). Returns
   // how many. Cheap when it is not time for any.

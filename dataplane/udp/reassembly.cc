@@ -40,7 +40,7 @@ void Reassembly::attach(Plan& plan) {
   for (std::uint16_t place = 0; place < ports_.size(); ++place) {
     PortState& port = ports_[place];
     PortState& next = plan[place];
-    // What is begun here is gone on with elsewhere, where it lacks what is here.
+    // A datagram that is begun here would go on at another lcore without its first fragments.
     if (port.lcores != next.lcores) discard(place);
     std::swap(port.lcores, next.lcores);
     if (next.datagrams != nullptr) std::swap(port.datagrams, next.datagrams);
@@ -49,11 +49,11 @@ void Reassembly::attach(Plan& plan) {
 
 std::uint16_t Reassembly::owner(std::uint16_t port, const wire::EthernetView& frame) const {
   const auto& lcores = ports_[port].lcores;
-  // Of a port that has just come, or goes.
+  // The port has just come, or goes.
   if (lcores.empty()) return static_cast<std::uint16_t>(lcore_);
   if (lcores.size() == 1) return lcores.front();
   wire::Fragment4View ip;
-  // What is malformed belongs to anybody.
+  // Any lcore may drop a malformed fragment.
   if (wire::parse_fragment4(frame.payload, ip) != DropReason::none) return lcores.front();
   return lcores[(hash_of(key_of(frame, ip), seed_) >> 32) % lcores.size()];
 }

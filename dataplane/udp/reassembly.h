@@ -20,7 +20,7 @@ namespace tributary::dataplane {
 
 class Reassembly {
  public:
-  // Of the loop on `lcore`; `seed` is the same on all.
+  // Made for the loop on `lcore`; `seed` is the same on all.
   Reassembly(const config::SwitchConfig& config, std::size_t lcore, std::uint64_t seed,
              rte_mempool* pool, Lanes& lanes);
 

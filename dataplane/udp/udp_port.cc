@@ -157,7 +157,7 @@ rte_mbuf* UdpPort::put_together(rte_mbuf* frame, const wire::EthernetView& view,
   return out.whole;
 }
 
-// Of peers, and of what is meant for this node: the table has no room for anybody else.
+// Learns peers alone, from ARP to this node: the table has no room for other hosts.
 void UdpPort::learn(const wire::EthernetView& view) {
   if (view.ether_type != wire::kEtherTypeArp || view.vlan_tci) return;
   const auto arp = wire::parse_arp(view.payload);

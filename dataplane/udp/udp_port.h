@@ -1,5 +1,5 @@
-// UDP at one IPv4 address over a DPDK port of its own: what a parameter server may have in the
-// place of a kernel's socket.
+// UDP at one IPv4 address over a DPDK port of its own: a parameter server may use it in place of a
+// kernel socket.
 //
 //   frame in ─▶ ARP, ICMP echo: answered · to the own address and UDP port: checked, handed over
 //   datagram ─▶ headers in front of it, in the buffer that leaves ─▶ a burst at the port
@@ -54,7 +54,7 @@ class UdpPort final : public DatagramLink {
   static constexpr std::size_t kBacklog = 512;
 
   UdpPort(UdpPortSettings settings, std::unique_ptr<FramePool> pool, std::unique_ptr<Port> port);
-  // What was sent last gets a moment to leave the port's rings.
+  // Gives the last frames a moment to leave the port's rings.
   ~UdpPort() override;
 
   // A port is polled: it sleeps for the moment that the idle policy allows.
@@ -92,7 +92,7 @@ class UdpPort final : public DatagramLink {
   void handle(rte_mbuf* frame, const Receiver& receiver, Instant now);
   // The same of one to this node, whole.
   void handle_own(rte_mbuf* frame, const wire::EthernetView& view, const Receiver& receiver);
-  // Of a datagram to this node, with a header that is right.
+  // True for a fragment of a datagram to this node, with a valid header.
   bool is_own_fragment(const wire::EthernetView& view, wire::Fragment4View& fragment) const;
   // Takes the frame over; nullptr: others of its datagram are to come.
   rte_mbuf* put_together(rte_mbuf* frame, const wire::EthernetView& view,

@@ -3,7 +3,8 @@
 
     train.py --rank 0 --workers 4 --job 1 --address udp://10.77.0.254
 
-Needs the module `tributary` on PYTHONPATH. Prints events (joined, epoch, done, error) as JSON
+Left out, these are RANK, WORLD_SIZE, TRIBUTARY_JOB and TRIBUTARY_ADDRESS of the environment, as
+`tributary run` and containers of a job have them. Needs the module `tributary` on PYTHONPATH. Prints events (joined, epoch, done, error) as JSON
 lines; exits non-zero if the job fails.
 """
 
@@ -27,11 +28,20 @@ from training import (
 )
 
 
+def of_environment(name):
+    value = os.environ.get(name)
+    return {"default": value, "required": value is None}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rank", type=int, required=True)
-    parser.add_argument("--job", type=int, default=1)
-    parser.add_argument("--address", required=True, help="the switch, e.g. udp://10.77.0.254")
+    parser.add_argument("--rank", type=int, **of_environment("RANK"))
+    parser.add_argument("--job", type=int, default=os.environ.get("TRIBUTARY_JOB", 1))
+    parser.add_argument(
+        "--address",
+        help="the switch, e.g. udp://10.77.0.254",
+        **of_environment("TRIBUTARY_ADDRESS"),
+    )
     parser.add_argument(
         "--optimizer",
         choices=("here", "server"),
@@ -60,6 +70,8 @@ def main():
         help="sum gradients as integers, multiples of 2^E: in no order, with the same bits",
     )
     Settings.add_arguments(parser)
+    if "WORLD_SIZE" in os.environ:
+        parser.set_defaults(workers=int(os.environ["WORLD_SIZE"]))
     arguments = parser.parse_args()
     settings = Settings.of(arguments)
     for attempt in range(arguments.rejoin + 1):
@@ -96,7 +108,7 @@ def run(arguments, settings, first):
 
         optimizer = at_server if arguments.optimizer == "server" else OptimizerHere
         report = train(settings, summation, optimizer)
-        # Nobody leaves while another rank may still need an answer.
+        # No rank leaves while another one may still need an answer.
         communicator.barrier()
         emit("done", rank=arguments.rank, stats=dict(communicator.stats()), **report)
 

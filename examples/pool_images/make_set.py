@@ -4,7 +4,7 @@
     make_set.py FOLDER [--samples 100000] [--shards 20]
 
 Image NUMBER is 16 x 16 pixels in one color that follows from the number, its class is NUMBER modulo
-10; so whoever reads a sample can tell whether it is right. Prints the pool's file for it.
+10; so a reader of a sample can tell whether it is right. Prints the pool's file for it.
 """
 
 import argparse

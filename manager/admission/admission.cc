@@ -96,9 +96,53 @@ std::string Admission::impossible(const JobRequest& request) const {
   if (const auto twice = jobs_.find(name); twice != jobs_.end())
     return "job " + name + " is already " + (twice->second.admitted() ? "running" : "queued") +
            "; allowed: a name that no job has";
+  if (std::string leased = leased_member(request); !leased.empty()) return leased;
   const Fit alone = fit(request, {}, {});
   if (!alone.shortage.empty()) return alone.shortage;
   return tenants_.excess(request.tenant, {}, usage_of(alone.placed, alone.needs));
+}
+
+std::string Admission::leased_member(const JobRequest& request) const {
+  for (const config::TopologyMember& member : request.job.members)
+    for (const config::TopologyWorker& worker : topology_.workers)
+      if (worker.name == member.worker && !worker.node.empty())
+        return "worker " + worker.name + " is a port that containers of node " + worker.node +
+               " lease; allowed: a worker without a node";
+  return "";
+}
+
+// A job that its tenant's quota holds back keeps no place from others.
+bool Admission::waits_for_room(const JobRequest& request, const Fit& fit) const {
+  return !fit.shortage.empty() ||
+         tenants_.excess(request.tenant, used_by(request.tenant), usage_of(fit.placed, fit.needs))
+             .empty();
+}
+
+Admission::Attempt Admission::admit_now(JobRequest request, const std::string& owner, Instant now) {
+  const std::string name = request.job.config.name;
+  if (!tenants_.knows(request.tenant))
+    return {.shortage = "there is no tenant " + request.tenant + "; allowed: " + tenants_.names()};
+  if (jobs_.contains(name)) return {.shortage = "another job is called " + name};
+  std::set<std::string> held;
+  for (const Job* job : queue()) {
+    Fit first = fit(job->request, used_, held);
+    if (waits_for_room(job->request, first)) held.merge(first.nodes);
+  }
+  Fit found = fit_members(request.job, used_, held);
+  if (!found.shortage.empty()) return {.shortage = found.shortage, .full = std::move(found.full)};
+  const std::string excess =
+      tenants_.excess(request.tenant, used_by(request.tenant), usage_of(found.placed, found.needs));
+  if (!excess.empty()) return {.shortage = excess};
+  Job job;
+  job.request = std::move(request);
+  job.sequence = next_sequence_++;
+  job.owner = owner;
+  std::vector<Decision> decisions;
+  admit(job, std::move(found), now, decisions);
+  if (!job.admitted()) return {.shortage = "waits for " + job.waits_for};
+  const std::uint32_t id = job.id;
+  jobs_.emplace(name, std::move(job));
+  return {.id = id};
 }
 
 Decision Admission::submit(JobRequest request, Instant now) {
@@ -110,7 +154,11 @@ Decision Admission::submit(JobRequest request, Instant now) {
                                      [](const auto& entry) { return !entry.second.admitted(); });
   if (why.empty() && static_cast<std::size_t>(waiting) >= limits_.queue)
     why = std::to_string(waiting) + " jobs wait, which is all that may; submit it later";
-  if (!why.empty()) return decision(Outcome::refused, job, why, now);
+  if (!why.empty()) {
+    Decision refusal = decision(Outcome::refused, job, why, now);
+    refusal.name_taken = jobs_.contains(name);
+    return refusal;
+  }
   job.sequence = next_sequence_++;
   job.renewed = now;
   job.waits_for = "the next round of admission";

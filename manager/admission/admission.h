@@ -1,5 +1,5 @@
-// Admission: which jobs run, where, and why the others wait (T20, O1). A function of what it was
-// told and of `now`: no clock, no I/O.
+// Admission: which jobs run, where, and why the others wait (T20, O1). A function of its calls and
+// of `now`: no clock, no I/O.
 //
 //            ┌ refused: can never run as things are (tenant, name, file, capacity, quota)
 //   submit ──┤
@@ -8,8 +8,8 @@
 // The queue is in the order of priority, then of the tenants' fair share, then of arrival. A job
 // that waits for room on switches keeps that room: a job behind it may start only on switches that
 // it does not need. One that waits for its tenant's quota holds up no other tenant.
-// Invariant: what is in use of a switch is the sum of what its admitted jobs need, and never more
-// than its capacity.
+// Invariant: the amount in use of a switch is the sum of the needs of its admitted jobs, and never
+// more than its capacity.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,9 @@ struct Decision {
   Outcome outcome = Outcome::refused;
   std::string job;
   std::string tenant;
-  std::uint32_t id = 0;  // admitted, or was
-  std::string reason;    // for people: refused and queued ones have figures
+  std::uint32_t id = 0;     // admitted, or was
+  std::string reason;       // refused and queued: with figures
+  bool name_taken = false;  // refused because a job has this name
   Instant at;
 };
 
@@ -49,6 +50,8 @@ struct Job {
   // Admitted: with its id and members; what each switch of it is needed for.
   std::optional<config::TopologyJob> placed;
   std::map<std::string, Amount> needs;
+  // PodGroup with which it comes and goes; empty: a caller submitted it.
+  std::string owner = {};
 
   [[nodiscard]] bool admitted() const { return id != 0; }
 };
@@ -69,6 +72,14 @@ class Admission {
   void cap(const std::string& node, const Amount& capacity);
 
   Decision submit(JobRequest request, Instant now);
+  // A job whose members are named, for the pods of `owner`: admitted at once, behind all jobs that
+  // wait, or nothing changes.
+  struct Attempt {
+    std::uint32_t id = 0;             // 0: not admitted
+    std::string shortage = {};        // why not
+    std::set<std::string> full = {};  // switches that lack room for it
+  };
+  Attempt admit_now(JobRequest request, const std::string& owner, Instant now);
   // Nullopt: there is no such job.
   std::optional<Decision> cancel(const std::string& name, Instant now, const std::string& reason);
   // Back into the queue, in its old place: a switch has refused it.
@@ -77,8 +88,8 @@ class Admission {
   // Ends leases, then admits what has room now. In the order in which it happened.
   std::vector<Decision> advance(Instant now);
 
-  // What each switch of a placed job has to give. Throws std::invalid_argument when the topology
-  // does not carry the job.
+  // The amount that a placed job needs of each switch. Throws std::invalid_argument when the
+  // topology does not carry the job.
   [[nodiscard]] std::map<std::string, Amount> needs_of(const config::TopologyJob& placed) const;
   // As it was before a restart; its lease starts anew. Throws std::invalid_argument when its id or
   // name is taken.
@@ -98,6 +109,7 @@ class Admission {
     std::map<std::string, Amount> needs;
     std::string shortage;         // empty: it fits
     std::set<std::string> nodes;  // that it needs, also where it does not fit
+    std::set<std::string> full;   // of these, those without room
   };
   using Used = std::map<std::string, Amount>;
 
@@ -109,9 +121,11 @@ class Admission {
                                 const std::set<std::string>& held) const;
   [[nodiscard]] Fit fit_anywhere(const config::TopologyJob& job, const Used& used,
                                  std::set<std::string> without) const;
+  [[nodiscard]] bool waits_for_room(const JobRequest& request, const Fit& fit) const;
   [[nodiscard]] std::vector<Job*> queue();
   [[nodiscard]] Amount total_capacity() const;
   [[nodiscard]] std::map<std::string, std::uint32_t> jobs_of_workers() const;
+  [[nodiscard]] std::string leased_member(const JobRequest& request) const;
   void admit(Job& job, Fit fit, Instant now, std::vector<Decision>& decisions);
   void release(Job& job, Instant now);
 

@@ -13,9 +13,9 @@ namespace {
 
 using config::Topology;
 
-// What of a fabric a job with these members can touch: their switches and all above, and the
-// servers with theirs. The same for the job, and small for a small job. All of it where a member is
-// unknown: errors list what is allowed.
+// The part of a fabric that a job with these members can touch: their switches and all above, and
+// the servers with theirs. The check says the same of it, and it is small for a small job. Returns
+// the whole fabric where a member is unknown: errors list what is allowed.
 Topology part_for(const Topology& fabric, const config::TopologyJob& job) {
   std::set<std::size_t> kept;
   const auto keep = [&](const std::string& attached_to) {
@@ -111,7 +111,10 @@ Admission::Fit Admission::fit_members(config::TopologyJob job, const Used& used,
     std::string lacks =
         shortage(name, need, in_use == used.end() ? Amount{} : in_use->second, capacity_at(name));
     if (lacks.empty() && held.contains(name)) lacks = "waits for a job before it at " + name;
-    if (!lacks.empty()) fit.shortage.append(fit.shortage.empty() ? "" : "; ").append(lacks);
+    if (!lacks.empty()) {
+      fit.shortage.append(fit.shortage.empty() ? "" : "; ").append(lacks);
+      fit.full.insert(name);
+    }
     fit.nodes.insert(name);
     fit.needs.emplace(name, need);
   }
@@ -142,7 +145,7 @@ Admission::Fit Admission::fit_anywhere(const config::TopologyJob& job, const Use
     const auto hop = config::aggregating(
         topology_,
         config::Hop{config::find_switch(topology_, worker.attached_to).value(), worker.port});
-    if (!hop || drained_.contains(worker.name)) continue;
+    if (!hop || drained_.contains(worker.name) || !worker.node.empty()) continue;
     const std::size_t site = *tree.site_of[hop->node];
     ++tree.sites[site].workers;
     workers[site].push_back(worker.name);

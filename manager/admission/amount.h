@@ -1,5 +1,6 @@
-// What jobs need of a switch, and what a switch has for them. All figures come from the code that
-// the switch itself uses (config/plan): the manager ranks by them, the switch's own check decides.
+// The needs of jobs on a switch, and a switch's capacity for them. All figures come from the code
+// that the switch itself uses (config/plan): the manager ranks by them, the switch's own check
+// decides.
 #pragma once
 
 #include <cstdint>

@@ -23,7 +23,7 @@ class JobIds {
   bool restore(std::uint32_t id);
   void release(std::uint32_t id, Instant now);
   [[nodiscard]] std::size_t live() const;
-  // What take() tries first. Kept over a restart, it lets ids that rested go on resting.
+  // The id that take() tries first. Kept over a restart, so that ids that rested go on resting.
   [[nodiscard]] std::uint32_t next() const { return next_; }
   void resume_at(std::uint32_t next) { next_ = next % kIds == 0 ? 1 : next % kIds; }
 

@@ -10,13 +10,13 @@ namespace {
 
 using config::Field;
 using config::Fields;
-using config::Node;
 using config::ReadContext;
 
 constexpr std::uint32_t kMostPriority = 100;
 const Duration kLeastLease = Duration::seconds(1);
 const Duration kMostLease = Duration::seconds(86'400);
-// Of a topology's list, which is how jobs are read: with an id, which the manager gives later.
+// Jobs are read as elements of a topology's list, which needs an id; the manager assigns the real
+// one.
 constexpr std::uint32_t kNoId = 1;
 
 const Field<config::Topology>& jobs_field() {
@@ -25,16 +25,17 @@ const Field<config::Topology>& jobs_field() {
                        [](const auto& field) { return field.name == "jobs"; });
 }
 
-Node scalar_node(std::string text, config::Mark mark) {
-  Node node;
-  node.kind = Node::Kind::scalar;
+config::Node scalar_node(std::string text, config::Mark mark) {
+  config::Node node;
+  node.kind = config::Node::Kind::scalar;
   node.text = std::move(text);
   node.mark = mark;
   return node;
 }
 
-void read_job(ReadContext& context, const std::string& path, const Node& node, JobRequest& owner) {
-  if (node.kind != Node::Kind::mapping)
+void read_job(ReadContext& context, const std::string& path, const config::Node& node,
+              JobRequest& owner) {
+  if (node.kind != config::Node::Kind::mapping)
     return context.fail(path, node.mark,
                         std::string("is ") + name_of(node.kind) + "; allowed: a mapping of keys");
   const auto has = [&](const char* key) {
@@ -43,8 +44,8 @@ void read_job(ReadContext& context, const std::string& path, const Node& node, J
   };
   if (has("id")) context.fail(path + ".id", node.mark, "is the manager's to give; leave it out");
   if (!has("name")) context.fail(path + ".name", node.mark, "is missing; it is required");
-  Node list;
-  list.kind = Node::Kind::sequence;
+  config::Node list;
+  list.kind = config::Node::Kind::sequence;
   list.mark = node.mark;
   list.items.push_back(node);
   list.items[0].entries.push_back(
@@ -77,13 +78,17 @@ const Fields<JobRequest>& request_fields() {
   using R = JobRequest;
   static const Fields<R> fields = [] {
     Fields<R> all = {
-        config::scalar("tenant", &R::tenant, config::identifier(), "Whose job it is.",
+        config::scalar("tenant", &R::tenant, config::identifier(), "Tenant that owns the job.",
                        config::Presence::required),
         config::scalar("priority", &R::priority, config::integer<std::uint32_t>(0, kMostPriority),
                        "In the queue, higher first."),
         config::scalar("lease", &R::lease,
                        config::or_absent(config::duration(kLeastLease, kMostLease)),
-                       "Silence of all members that frees the job.")};
+                       "Silence of all members that frees the job."),
+        config::choice<R, PolicyOwner>(
+            "policy", &R::policy,
+            {{"switch", PolicyOwner::by_switch}, {"manager", PolicyOwner::manager}},
+            "Owner of the exclusion of stragglers: each switch of its own, or the manager.")};
     Field<R> job;
     job.name = "job";
     job.presence = config::Presence::required;
@@ -102,6 +107,11 @@ JobRequest parse_job_request(std::string_view text, const std::string& file_name
   ReadContext context(file_name);
   JobRequest request;
   config::read_mapping(context, "", config::parse_text(text, file_name), request_fields(), request);
+  if (request.policy == PolicyOwner::manager &&
+      request.job.config.stragglers.exclude == config::ExcludeBy::none)
+    context.fail("policy", {},
+                 "is manager, and job.stragglers.exclude none leaves it nothing to do; allowed: "
+                 "largest and threshold");
   std::vector<config::ConfigError> errors = context.errors();
   for (config::ConfigError& error : errors) error.file = file_name;  // also of the job's own
   if (!errors.empty()) throw config::ConfigErrors(errors);

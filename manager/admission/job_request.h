@@ -3,7 +3,9 @@
 //   tenant: vision
 //   priority: 5          # higher first; default 0
 //   lease: 30s           # silence of all its members that frees the job; left out: none
-//   job:                 # the keys of a topology's job (docs/configuration/trees.md), without `id`
+//   policy: manager      # who carries out `stragglers:`; default: switch, each for itself
+//   job:                 # the keys of a topology's job (docs/configuration/trees.md),
+//   without `id`
 //     name: resnet
 //     workers: 12
 //
@@ -19,10 +21,13 @@
 
 namespace tributary::manager {
 
+enum class PolicyOwner : std::uint8_t { by_switch, manager };
+
 struct JobRequest {
   std::string tenant;
   std::uint32_t priority = 0;
   std::optional<Duration> lease;
+  PolicyOwner policy = PolicyOwner::by_switch;
   config::TopologyJob job;  // id 0
 };
 

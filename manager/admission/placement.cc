@@ -36,7 +36,7 @@ Counts merged(const Counts& a, const Counts& b, std::size_t most_sites) {
   return out;
 }
 
-// Of any top.
+// The least number of sites that hold so many workers, under any top; nullopt: none do.
 std::optional<std::size_t> fewest_sites(const std::vector<Site>& sites, std::uint32_t workers) {
   const auto children = children_of(sites);
   std::vector<Counts> counts(sites.size());

@@ -11,7 +11,7 @@
 
 namespace tributary::manager {
 
-// Of all of a tenant's jobs that run; an absent limit is none.
+// Limits on the sum over a tenant's running jobs; absent: no limit.
 struct Quota {
   std::optional<std::uint64_t> jobs = {};
   std::optional<std::uint64_t> workers = {};
@@ -25,7 +25,7 @@ struct Tenant {
   Quota quota = {};
 };
 
-// What one job takes of its tenant's quota, or all of them together.
+// The share of its tenant's quota that one job uses, or all of them together.
 struct Usage {
   std::uint64_t jobs = 0;
   std::uint64_t workers = 0;
@@ -43,10 +43,11 @@ class Tenants {
   [[nodiscard]] bool knows(const std::string& name) const;
   // "vision, speech": for messages.
   [[nodiscard]] std::string names() const;
-  // What of the quota `more` on top of `used` would exceed, with figures; empty: nothing.
+  // The limits that `more` on top of `used` would exceed, with figures; empty: none.
   [[nodiscard]] std::string excess(const std::string& name, const Usage& used,
                                    const Usage& more) const;
-  // The larger part of `all` that `used` is, over the weight: who has the least is next.
+  // The larger fraction of `all` that `used` is, over the weight: the tenant with the least is
+  // next.
   [[nodiscard]] double share(const std::string& name, const Usage& used, const Amount& all) const;
   [[nodiscard]] const std::vector<Tenant>& all() const { return tenants_; }
 

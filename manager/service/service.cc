@@ -1,6 +1,7 @@
 #include "manager/service/service.h"
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <stdexcept>
@@ -18,6 +19,7 @@ constexpr const char* kState = "state";
 
 std::string job_value(const Job& job) {
   Json value = {{"sequence", job.sequence}, {"id", job.id}, {"request", dump(job.request)}};
+  if (!job.owner.empty()) value["owner"] = job.owner;
   if (job.placed) {
     JobRequest placed = job.request;
     placed.job.members = job.placed->members;
@@ -29,6 +31,14 @@ std::string job_value(const Job& job) {
 // Whether the value is of a job that runs, and so part of the documents.
 bool runs(const std::string& value) {
   return Json::parse(value).at("id").get<std::uint32_t>() != 0;
+}
+
+// Exclusions of the manager (exclusions.h) are none of a switch's own.
+config::TopologyJob as_switches_have_it(const Job& job) {
+  config::TopologyJob told = *job.placed;
+  if (job.request.policy == PolicyOwner::manager)
+    told.config.stragglers.exclude = config::ExcludeBy::none;
+  return told;
 }
 
 }  // namespace
@@ -44,7 +54,23 @@ Service::Service(Store& store, Setup setup, Instant now)
 Admission Service::fresh() const {
   Admission admission(setup_.tenants, setup_.limits);
   admission.set_topology(setup_.topology);
+  for (const auto& [node, figures] : own_figures_) cap(admission, node);
   return admission;
+}
+
+void Service::cap(Admission& admission, const std::string& node) const {
+  const auto& [slots, bytes] = own_figures_.at(node);
+  const std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  admission.cap(node, {.slots = slots, .bytes = bytes, .completion_bytes = most, .jobs = most});
+}
+
+// Room that a job leaves may be what another one lacked.
+void Service::forgive_refusals() {
+  for (const std::string& node : std::exchange(refused_, {})) {
+    own_figures_.try_emplace(node, std::numeric_limits<std::uint64_t>::max(),
+                             std::numeric_limits<std::uint64_t>::max());
+    cap(admission_, node);
+  }
 }
 
 void Service::load_job(const Entry& entry, Instant now, Admission& into) const {
@@ -53,6 +79,7 @@ void Service::load_job(const Entry& entry, Instant now, Admission& into) const {
     Job job;
     job.sequence = value.at("sequence").get<std::uint64_t>();
     job.id = value.at("id").get<std::uint32_t>();
+    job.owner = value.value("owner", "");
     job.request = parse_job_request(value.at("request").get<std::string>(), entry.key);
     if (job.id != 0) {
       job.placed = parse_job_request(value.at("placed").get<std::string>(), entry.key).job;
@@ -66,23 +93,30 @@ void Service::load_job(const Entry& entry, Instant now, Admission& into) const {
 }
 
 void Service::load(Instant now) {
-  Admission admission = fresh();
   std::map<std::string, Entry> stored;
+  for (Entry& entry : store_.list(kJobs)) stored.emplace(entry.key, std::move(entry));
+  if (auto state = store_.get(kState)) stored.emplace(kState, std::move(*state));
+  go_back_to(std::move(stored), now);
+  stale_ = false;
+}
+
+void Service::go_back_to(std::map<std::string, Entry> stored, Instant now) {
+  Admission admission = fresh();
   std::uint64_t revision = 1;
-  for (Entry& entry : store_.list(kJobs)) {
-    load_job(entry, now, admission);
-    stored.emplace(entry.key, std::move(entry));
-  }
-  if (auto state = store_.get(kState)) {
-    const Json value = Json::parse(state->value);
+  std::set<std::string> drained;
+  for (const auto& [key, entry] : stored)
+    if (key != kState) load_job(entry, now, admission);
+  if (const auto state = stored.find(kState); state != stored.end()) {
+    const Json value = Json::parse(state->second.value);
     admission.ids().resume_at(value.at("next_id").get<std::uint32_t>());
     revision = value.at("revision").get<std::uint64_t>();
-    stored.emplace(kState, std::move(*state));
+    drained = value.value("drained", drained);
+    for (const std::string& worker : drained) admission.drain(worker, true);
   }
   admission_ = std::move(admission);
   stored_ = std::move(stored);
   revision_ = revision;
-  stale_ = false;
+  drained_ = std::move(drained);
 }
 
 Service::Values Service::values() const {
@@ -107,7 +141,10 @@ std::vector<Write> Service::differences(const Values& wanted) const {
 }
 
 void Service::commit(const std::vector<Write>& writes) {
-  const auto revisions = writer_.commit(writes);
+  note(writes, writer_.commit(writes));
+}
+
+void Service::note(const std::vector<Write>& writes, std::span<const std::uint64_t> revisions) {
   for (std::size_t i = 0; i < writes.size(); ++i) {
     if (writes[i].value)
       stored_[writes[i].key] = {writes[i].key, *writes[i].value, revisions[i]};
@@ -116,11 +153,20 @@ void Service::commit(const std::vector<Write>& writes) {
   }
 }
 
-// Each job is whole in its own entry, so a large change may be several commits: each leaves a state
-// that a following manager can go on from. The first one has the state that all of them need.
-void Service::keep(Instant now) {
-  const std::vector<Write> writes = differences(values());
-  if (writes.empty()) return;
+// After a commit that failed: what was decided is forgotten.
+void Service::restore(Instant now) {
+  stale_ = true;
+  try {
+    load(now);
+  } catch (const StoreError&) {
+    // Gone for reading, too: the next call tries again. Until then it is as it was before.
+    go_back_to(stored_, now);
+  }
+}
+
+std::vector<Write> Service::next_writes(bool state_changed) {
+  std::vector<Write> writes = differences(values());
+  if (writes.empty() && !state_changed) return writes;
   const auto changes_documents = [&](const Write& write) {
     const auto before = stored_.find(write.key);
     return (write.value && runs(*write.value)) ||
@@ -128,9 +174,19 @@ void Service::keep(Instant now) {
   };
   if (std::any_of(writes.begin(), writes.end(), changes_documents)) ++revision_;
   const auto state = stored_.find(kState);
-  std::vector<Write> part = {
-      {kState, Json{{"next_id", admission_.ids().next()}, {"revision", revision_}}.dump(),
-       state == stored_.end() ? 0 : state->second.revision}};
+  const Json value = {
+      {"next_id", admission_.ids().next()}, {"revision", revision_}, {"drained", drained_}};
+  writes.insert(writes.begin(),
+                {kState, value.dump(), state == stored_.end() ? 0 : state->second.revision});
+  return writes;
+}
+
+// Each job is whole in its own entry, so a large change may be several commits: each leaves a state
+// that a following manager can go on from. The first one has the state that all of them need.
+void Service::keep(Instant now, bool state_changed) {
+  const std::vector<Write> writes = next_writes(state_changed);
+  if (writes.empty()) return;
+  std::vector<Write> part;
   std::size_t bytes = 0;
   try {
     for (const Write& write : writes) {
@@ -144,12 +200,27 @@ void Service::keep(Instant now) {
     }
     commit(part);
   } catch (const StoreError&) {
-    stale_ = true;
-    try {
-      load(now);
-    } catch (const StoreError&) {
-      // Gone for reading, too: the next call tries again.
-    }
+    restore(now);
+    throw;
+  }
+}
+
+Admission::Attempt Service::admit_now(JobRequest request, const std::string& owner, Instant now) {
+  if (stale_) load(now);
+  return admission_.admit_now(std::move(request), owner, now);
+}
+
+std::vector<std::uint64_t> Service::keep_with(Writer& other, std::span<const Write> more,
+                                              Instant now) {
+  const std::vector<Write> writes = next_writes(false);
+  try {
+    auto revisions = writer_.commit_with(writes, other, more);
+    note(writes, revisions);
+    revisions.erase(revisions.begin(),
+                    revisions.begin() + static_cast<std::ptrdiff_t>(writes.size()));
+    return revisions;
+  } catch (const StoreError&) {
+    restore(now);
     throw;
   }
 }
@@ -165,7 +236,12 @@ Decision Service::submit(std::string_view text, const std::string& file_name, In
 std::optional<Decision> Service::cancel(const std::string& name, Instant now,
                                         const std::string& reason) {
   if (stale_) load(now);
+  // A job of pods that a switch has refused is tried elsewhere at once, and leaves no room.
+  const auto at = admission_.jobs().find(name);
+  const bool leaves_room =
+      at != admission_.jobs().end() && (at->second.admitted() || at->second.owner.empty());
   auto told = admission_.cancel(name, now, reason);
+  if (leaves_room) forgive_refusals();
   keep(now);
   return told;
 }
@@ -173,6 +249,8 @@ std::optional<Decision> Service::cancel(const std::string& name, Instant now,
 std::vector<Decision> Service::advance(Instant now) {
   if (stale_) load(now);
   auto told = admission_.advance(now);
+  for (const Decision& decision : told)
+    if (decision.outcome == Outcome::expired) forgive_refusals();
   keep(now);
   return told;
 }
@@ -182,11 +260,38 @@ void Service::switch_refused(const std::string& node, const std::string& job, In
   if (stale_) load(now);
   admission_.requeue(job, now, node + " refused it: " + reason);
   admission_.cap(node, admission_.used_at(node));
+  refused_.insert(node);
   keep(now);
 }
 
 bool Service::renew(const std::string& name, Instant now) {
   return admission_.renew(name, now);
+}
+
+void Service::check(Instant now, bool write) {
+  store_.check();
+  if (!write) return;
+  if (stale_) load(now);
+  keep(now, true);
+}
+
+void Service::drain(const std::vector<std::string>& workers, bool drained, Instant now) {
+  if (stale_) load(now);
+  for (const std::string& worker : workers) {
+    admission_.drain(worker, drained);
+    if (drained)
+      drained_.insert(worker);
+    else
+      drained_.erase(worker);
+  }
+  keep(now, true);
+}
+
+void Service::switch_has(const std::string& node, std::uint64_t slots, std::uint64_t bytes,
+                         Instant now) {
+  if (stale_) load(now);
+  own_figures_[node] = {slots, bytes};
+  cap(admission_, node);
 }
 
 config::Version Service::version() const {
@@ -198,7 +303,7 @@ std::string Service::document(const std::string& node) const {
   if (!config::find_switch(topology, node))
     throw std::invalid_argument("there is no switch " + node);
   for (const auto& [name, job] : admission_.jobs())
-    if (job.placed) topology.jobs.push_back(*job.placed);
+    if (job.placed) topology.jobs.push_back(as_switches_have_it(job));
   return config::dump_assigned(version(), node, topology);
 }
 

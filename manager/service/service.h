@@ -1,5 +1,6 @@
-// The manager without its shell: admission over a store. What it decides is in the store before
-// anyone is told, so a manager that is killed at any instant is followed by one that knows as much.
+// The manager without its shell: admission over a store. Decisions are in the store before any
+// caller hears of them, so a manager that is killed at any instant is followed by one that knows as
+// much.
 //
 //   submit, cancel, advance ─▶ admission ─▶ commit ─▶ documents for the switches
 //                                              └─ fails: back to what the store has; the caller
@@ -9,8 +10,11 @@
 #pragma once
 
 #include <map>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/topology/assigned.h"
@@ -34,15 +38,28 @@ class Service {
   Decision submit(std::string_view text, const std::string& file_name, Instant now);
   std::optional<Decision> cancel(const std::string& name, Instant now, const std::string& reason);
   std::vector<Decision> advance(Instant now);
+  // As Admission's; not in the store before keep_with().
+  Admission::Attempt admit_now(JobRequest request, const std::string& owner, Instant now);
+  // Keeps what admit_now() has decided in one commit with what another writer has to write; returns
+  // the revisions of that. After a StoreError nothing has changed.
+  std::vector<std::uint64_t> keep_with(Writer& other, std::span<const Write> more, Instant now);
   // A switch has refused the document: the job that no running switch has yet waits again, and the
   // switch's room is what it has in use without it.
   void switch_refused(const std::string& node, const std::string& job, Instant now,
                       const std::string& reason);
   bool renew(const std::string& name, Instant now);
+  // Throws StoreError while the store takes no decision. With `write` it is asked to take one.
+  void check(Instant now, bool write);
+  // These workers get no new jobs, until `drained` is false; holds over restarts.
+  void drain(const std::vector<std::string>& workers, bool drained, Instant now);
+  // Capacity as the switch itself has it: less than its figures in the topology, if it is less. A
+  // switch that has refused a job may have it from now on.
+  void switch_has(const std::string& node, std::uint64_t slots, std::uint64_t bytes, Instant now);
+  [[nodiscard]] const std::set<std::string>& drained() const { return drained_; }
 
-  // Of the documents: grows whenever the running jobs change.
+  // The version of the documents: grows whenever the running jobs change.
   [[nodiscard]] config::Version version() const;
-  // What this switch is to do. Throws std::invalid_argument when there is no such switch.
+  // The document of a switch. Throws std::invalid_argument when there is no such switch.
   [[nodiscard]] std::string document(const std::string& node) const;
   [[nodiscard]] const Admission& admission() const { return admission_; }
 
@@ -50,18 +67,28 @@ class Service {
   using Values = std::map<std::string, std::string>;
 
   [[nodiscard]] Admission fresh() const;
+  void cap(Admission& admission, const std::string& node) const;
+  void forgive_refusals();
   void load(Instant now);
+  void go_back_to(std::map<std::string, Entry> stored, Instant now);
   void load_job(const Entry& entry, Instant now, Admission& into) const;
   [[nodiscard]] Values values() const;
   [[nodiscard]] std::vector<Write> differences(const Values& wanted) const;
-  void keep(Instant now);
+  // The entry of the state, and what has changed; nothing where nothing has.
+  [[nodiscard]] std::vector<Write> next_writes(bool state_changed);
+  void keep(Instant now, bool state_changed = false);
   void commit(const std::vector<Write>& writes);
+  void note(const std::vector<Write>& writes, std::span<const std::uint64_t> revisions);
+  void restore(Instant now);
 
   Store& store_;
   Writer writer_;
   Setup setup_;
+  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> own_figures_;  // slots, bytes
   Admission admission_;
   std::uint64_t revision_ = 1;
+  std::set<std::string> drained_;        // workers
+  std::set<std::string> refused_;        // switches, since a job ended
   bool stale_ = false;                   // the store could not be read after a failed commit
   std::map<std::string, Entry> stored_;  // as the store has it
 };

@@ -1,10 +1,11 @@
 // A store in one SQLite file, for one machine. Its log is written ahead (WAL) and flushed with each
-// commit: what was committed survives kill -9 and power loss.
+// commit: what was committed survives kill -9 and power loss. Any thread.
 #pragma once
 
-#include "manager/store/store.h"
+#include <mutex>
 
-struct sqlite3;
+#include "database/sqlite.h"
+#include "manager/store/store.h"
 
 namespace tributary::manager {
 
@@ -13,26 +14,24 @@ class SqliteStore : public Store {
   // Creates the file where there is none. `most_pages`: of 4 KiB, that the file may have; 0: as
   // many as the disk has. Throws StoreError.
   explicit SqliteStore(const std::string& path, std::uint32_t most_pages = 0);
-  ~SqliteStore() override;
-  SqliteStore(const SqliteStore&) = delete;
-  SqliteStore& operator=(const SqliteStore&) = delete;
 
   [[nodiscard]] std::uint64_t term() const override { return term_; }
   [[nodiscard]] std::optional<Entry> get(std::string_view key) override;
   [[nodiscard]] std::vector<Entry> list(std::string_view prefix) override;
+  void check() override;
 
  private:
-  class Statement;
-  class Transaction;
   std::vector<std::uint64_t> commit(std::span<const Write> writes) override;
-  void run(const char* sql);
+  void create(std::uint32_t most_pages);
   void take_term();
-  [[nodiscard]] std::uint64_t stored_term();
+  void check_term();
+  [[nodiscard]] std::optional<Entry> entry(std::string_view key) const;
   [[nodiscard]] std::uint64_t write_one(const Write& write);
-  [[noreturn]] void fail(int code, const std::string& doing) const;
+  void put(const Write& write);
 
   std::string path_;
-  sqlite3* database_ = nullptr;
+  std::mutex mutex_;  // one thread at a time uses the connection
+  database::Sqlite database_;
   std::uint64_t term_ = 0;
 };
 

@@ -6,8 +6,8 @@
 //   a term      grows with every manager that opens the store. A commit of an older term fails, so
 //               a manager that still believes it leads decides nothing more
 //
-// Coded to the intersection: at most kMostWrites and kMostBytes a commit, as etcd by default; no
-// leases, no watches.
+// Coded to the intersection: at most kMostWrites and kMostBytes a commit, which is what etcd takes
+// by default, less the comparison of the term and the keys' second mention; no leases, no watches.
 #pragma once
 
 #include <cstdint>
@@ -51,16 +51,18 @@ class StoreError : public std::runtime_error {
 
 class Store {
  public:
-  static constexpr std::size_t kMostWrites = 128;
-  static constexpr std::size_t kMostBytes = 3u << 19;  // 1.5 MiB
+  static constexpr std::size_t kMostWrites = 127;
+  static constexpr std::size_t kMostBytes = 5u << 18;  // 1.25 MiB
 
   virtual ~Store() = default;
 
-  // What this opening has; constant.
+  // The number of this opening; constant.
   [[nodiscard]] virtual std::uint64_t term() const = 0;
   // Each throws StoreError.
   [[nodiscard]] virtual std::optional<Entry> get(std::string_view key) = 0;
   [[nodiscard]] virtual std::vector<Entry> list(std::string_view prefix) = 0;
+  // Throws when it cannot be read, or another manager has opened it since.
+  virtual void check() = 0;
 
  private:
   friend class Writer;
@@ -82,14 +84,19 @@ class Writer {
   // Throws StoreError; std::logic_error for keys of other prefixes and for commits that are too
   // large.
   std::vector<std::uint64_t> commit(std::span<const Write> writes);
+  // One commit of two writers of one store: the writes of this one, then those of the other.
+  std::vector<std::uint64_t> commit_with(std::span<const Write> writes, const Writer& other,
+                                         std::span<const Write> more);
 
  private:
+  void check(std::span<const Write> writes) const;
+
   Store& store_;
   std::vector<std::string> prefixes_;
 };
 
-// "sqlite:PATH". Throws std::invalid_argument for anything else, StoreError when it cannot be
-// opened.
+// "sqlite:PATH"; one in etcd is opened by its leader (manager/etcd/etcd_store.h). Throws
+// std::invalid_argument for anything else, StoreError when it cannot be opened.
 std::unique_ptr<Store> open_store(const std::string& address);
 
 }  // namespace tributary::manager

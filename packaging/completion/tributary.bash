@@ -36,11 +36,11 @@ _tributary_arguments() { # PROGRAM COMMAND TABLE PLACE SOCKET...
   shift 4
   case $command:$table:$place in
     show:*:1) _tributary_tables "$program" ;;
-    show:op:2 | show:stragglers:2 | show:holds:2 | exclude:*:1 | reinstate:*:1 | place-host:*:1)
+    show:op:2 | show:ops:2 | show:stragglers:2 | show:holds:2 | show:tasks:2 | exclude:*:1 | reinstate:*:1 | place-host:*:1 | drain:*:*)
       _tributary_values "$program" jobs job "$@" ;;
     show:fdb:[23]) _tributary_values "$program" ports port "$@" | sed 's/^/port=/' ;;
     capture:*:* | trace:*:[2-9]*) _tributary_values "$program" ports port "$@" ;;
-    bench:*:1) echo allreduce ;;
+    bench:*:1) echo allreduce reduce broadcast all_gather reduce_scatter barrier ;;
   esac
 }
 
@@ -67,7 +67,7 @@ _tributary() {
   if ((${#words[@]} > 0)); then commands=("${words[0]}"); fi
   local offered
   if [[ $current == -* ]]; then
-    if [[ ${words[0]-} == bench && ${words[1]-} == allreduce ]]; then commands=(bench allreduce); fi
+    if [[ ${words[0]-} == bench && -n ${words[1]-} ]]; then commands=(bench "${words[1]}"); fi
     offered=$(_tributary_options "$program" "${commands[@]}")
   elif ((${#words[@]} == 0)); then
     offered=$(_tributary_commands "$program")
@@ -87,5 +87,16 @@ _tributary_daemon() {
   fi
 }
 
+# For the completions of fish and zsh: prints what may stand in place of the last WORD.
+_tributary_offer() { # PROGRAM WORD...
+  COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+  case ${1##*/} in
+    tributary) _tributary ;;
+    *) _tributary_daemon ;;
+  esac
+  ((${#COMPREPLY[@]} == 0)) || printf '%s\n' "${COMPREPLY[@]}"
+}
+
 complete -F _tributary tributary
-complete -F _tributary_daemon tributary-switchd tributary-psd tributary-poold tributary-sim tributary-loadgen
+complete -F _tributary_daemon tributary-switchd tributary-psd tributary-poold tributary-managerd \
+  tributary-agentd tributary-telemetryd tributary-sim tributary-loadgen

@@ -13,7 +13,8 @@ local ELEMENTS_SHOWN = 16
 
 local TYPES = {
   "contribution", "aggregate", "result", "escalation", "probe", "pending", "unknown", "ack",
-  "nack", "abort", "join", "start", "lease", "leave",
+  "nack", "abort", "join", "start", "lease", "leave", "put", "stored", "get", "data",
+  "refuse",
 }
 local FLAGS = {
   [0] = "at-ps", "resend", "collision", "bypass", "partial", "verified", "overflow", "float-retry",
@@ -40,11 +41,16 @@ local REASONS = {
   [33] = "rank-left", [34] = "rank-restarted", [35] = "op-mismatch", [36] = "shutdown",
   [37] = "parent-lost", [38] = "host-lost", [39] = "model-lost", [40] = "model-mismatch",
   [41] = "configuration-changed", [42] = "broken-invariant",
+  [48] = "names-off", [49] = "bad-name", [50] = "foreign-name", [51] = "not-allowed",
+  [52] = "name-taken", [53] = "name-unknown", [54] = "names-full", [55] = "names-busy",
+  [56] = "value-too-large",
 }
 local EXTENSIONS = {
   [0] = "padding", "missing-ids", "rank-bitmap", "task-information", "authentication", "crc32c",
   "result-info", "degraded-list", "error", "target-rank", "nonce", "start-info",
+  "drain", "name", "value-info",
 }
+local DRAIN_STEPS = { "able", "wanted", "ask", "answer", "refuse", "end", "resume" }
 
 -- Fields ----------------------------------------------------------------------------------------
 
@@ -135,6 +141,15 @@ field("uint8", "start.partials", "Partials", base.DEC, { [0] = "wide", "narrow" 
 field("uint8", "start.order", "Order", base.DEC, { [0] = "fast", "reproducible" })
 field("uint8", "start.arithmetic", "Arithmetic", base.DEC, { [0] = "saturating", "modular" })
 field("uint8", "start.notify", "Notify", base.DEC, { [0] = "root", "host_switch", "direct" })
+field("uint16", "drain.step", "Step of the drain", base.DEC, DRAIN_STEPS)
+field("uint64", "drain.id", "Which drain", base.HEX)
+field("uint32", "drain.op", "Ops before it are done in this epoch")
+field("uint32", "drain.by", "Wanted by switch")
+field("uint16", "name.length", "Bytes of the name")
+field("string", "name", "Name")
+field("uint64", "value.digest", "XXH64 of the segment", base.HEX)
+field("uint64", "value.bytes", "Bytes of the value")
+field("uint32", "value.segments", "Segments of the value")
 
 field("string", "conversation", "Conversation (job/epoch/op)")
 field("framenum", "result_in", "Result in", base.NONE, frametype.RESPONSE)
@@ -244,6 +259,19 @@ local readers = {
       { "start.partials", 1 }, { "start.order", 1 }, { "start.arithmetic", 1 },
       { "start.notify", 1 } })
   end },
+  [12] = { 20, function(tree, range)
+    add_row(tree, range, 2,
+      { { "drain.step", 2 }, { "drain.id", 8 }, { "drain.op", 4 }, { "drain.by", 4 } })
+  end },
+  [13] = { 8, function(tree, range)
+    tree:add(f["name.length"], range(2, 2))
+    local length = math.min(range(2, 2):uint(), range:len() - 4)
+    if length > 0 then tree:add(f.name, range(4, length)) end
+  end },
+  [14] = { 24, function(tree, range)
+    add_row(tree, range, 4,
+      { { "value.digest", 8 }, { "value.bytes", 8 }, { "value.segments", 4 } })
+  end },
 }
 
 -- Castagnoli, reflected (RFC 3720).
@@ -297,6 +325,7 @@ local function add_extensions(tree, tvb, words)
     if reader and length >= reader[1] then
       reader[2](sub, range)
       if number == 5 then check_crc(sub, tvb, at) end
+      if number == 13 and length > 4 then said = said .. " " .. range(4):string() end
       if number == 1 and length > 4 then said = said .. " missing " .. range(4, 4):uint() end
       if number == 1 and length > 8 then said = said .. ", ..." end
     else
@@ -400,7 +429,9 @@ local function add_experts(tree, h, kind)
   if kind == "escalation" then
     tree:add_proto_expert_info(e.escalated, "Goes to the completion engine: " .. reason)
   end
-  if kind == "nack" then tree:add_proto_expert_info(e.refused, "Refused: " .. reason) end
+  if kind == "nack" or kind == "refuse" then
+    tree:add_proto_expert_info(e.refused, "Refused: " .. reason)
+  end
   if kind == "abort" then
     tree:add_proto_expert_info(e.aborted, "The epoch is over: " .. reason)
   end
@@ -411,7 +442,7 @@ local function summary(h, kind, said)
   if OF_A_CHUNK[kind] or kind == "pending" and h.epoch ~= 0 or kind == "abort" then
     text = text .. " op " .. h.op .. " chunk " .. h.chunk
   end
-  if kind == "nack" or kind == "abort" then
+  if kind == "nack" or kind == "abort" or kind == "refuse" then
     text = text .. " " .. (REASONS[h.reason] or h.reason)
   end
   if kind ~= "result" and kind ~= "abort" then text = text .. " origin " .. h.origin end

@@ -1,4 +1,4 @@
-// tributary_pool.h over Loader and AsyncLoader: exceptions become statuses and texts.
+// tributary_pool.h over Loader and AsyncLoader: turns exceptions into statuses and texts.
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
@@ -12,7 +12,7 @@ struct tributary_pool {
   explicit tributary_pool(const char* config_path)
       : loader(tributary::pool::load_pool_config(config_path)), async(loader) {}
   tributary::pool::Loader loader;
-  tributary::pool::AsyncLoader async;  // after the loader that it uses
+  tributary::pool::AsyncLoader async;  // after the loader, which it uses
 };
 
 namespace {

@@ -8,7 +8,7 @@
 namespace tributary::pool {
 namespace {
 
-// A batch of the loader has at most so many records, or is one request.
+// A batch of the loader has at most so many records, or is a single request.
 constexpr std::size_t kMostJoined = 1024;
 
 }  // namespace
@@ -19,7 +19,7 @@ AsyncLoader::AsyncLoader(Loader& loader, std::size_t most_waiting)
 AsyncLoader::~AsyncLoader() {
   if (!queue_) return;
   if (process_ != getpid()) {
-    static_cast<void>(queue_.release());  // the parent's, whose thread is not here
+    static_cast<void>(queue_.release());  // the parent's; its thread does not exist here
     return;
   }
   {

@@ -1,10 +1,10 @@
-// Loads in the background, in order, with a word at the end of each.
+// Loads in the background, in order, with a callback at the end of each request.
 //
 //   get_batch() ──▶ queue, bounded ──▶ one thread: what waits is read together ──▶ done(problem)
 //
-// Small requests that wait are joined to one batch of the loader, so that as many reads are in
-// flight as its transport takes. Any thread may call. After a fork the child's first request begins
-// a queue of its own.
+// Small requests that wait are joined into one batch of the loader, so that as many reads are in
+// flight as its transport allows. Any thread may call. After a fork, the child's first request
+// starts a queue of its own.
 #pragma once
 
 #include <condition_variable>
@@ -22,21 +22,21 @@ namespace tributary::pool {
 
 class AsyncLoader {
  public:
-  // Called once for each request, on the loader's thread: nullptr, or why (LoadError with the ids
-  // of this request that could not be read). It must not call wait(), and throws nothing.
+  // Called once for each request, on the loader's thread: with nullptr, or the error (LoadError
+  // with the request's ids that could not be read). It must not call wait(), and must not throw.
   using Done = std::function<void(std::exception_ptr)>;
 
   explicit AsyncLoader(Loader& loader, std::size_t most_waiting = 1024);
-  // Finishes what was begun.
+  // Finishes all requests that were begun.
   ~AsyncLoader();
   AsyncLoader(const AsyncLoader&) = delete;
   AsyncLoader& operator=(const AsyncLoader&) = delete;
 
-  // As Loader::get_batch(); throws what that throws before it reads. Targets stay until `done`.
-  // Waits while `most_waiting` requests are in the queue.
+  // Like Loader::get_batch(); throws what that throws before it reads. Targets must stay valid
+  // until `done`. Waits while `most_waiting` requests are in the queue.
   void get_batch(std::vector<std::uint64_t> ids, std::vector<std::span<std::byte>> targets,
                  Done done);
-  // Until all that was begun before is done.
+  // Waits until all requests that were begun before are done.
   void wait();
 
  private:

@@ -17,7 +17,7 @@ constexpr std::uint64_t padded(std::uint64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// The GPU's context is this thread's current one while it lives.
+// Makes the GPU's context the current one of this thread, until destruction.
 class Current {
  public:
   Current(const CudaDriver& driver, CuContext context) : driver_(driver) {
@@ -61,6 +61,7 @@ GpuTarget::GpuTarget(Loader& loader, const CudaDriver& driver, int device,
 
 GpuTarget::~GpuTarget() {
   driver_.call().context_push(context_);
+  for (const Allocation& allocation : allocations_) loader_.unregister_device(allocation.begin);
   for (Bounce& bounce : bounces_) close(bounce);
   CuContext old = nullptr;
   driver_.call().context_pop(&old);
@@ -78,7 +79,7 @@ void GpuTarget::open(Bounce& bounce, std::uint64_t size) {
   loader_.register_buffer({bounce.bytes, size});
 }
 
-// Copies under way read a buffer: the stream ends first.
+// Copies in flight read the buffer, so the stream ends first.
 void GpuTarget::close(Bounce& bounce) {
   if (bounce.stream != nullptr) {
     driver_.call().stream_synchronize(bounce.stream);
@@ -113,6 +114,19 @@ void GpuTarget::get_batch(CuDevicePtr address, std::uint64_t bytes,
     throw GpuError("the target is memory of gpu:" + std::to_string(its) +
                    ", not of gpu:" + std::to_string(ordinal_));
   const Current current(driver_, context_);
+  if (loader_.config().load.gpu_path == GpuPath::bounce)
+    return load_through_host(address, ids, offsets);
+  std::vector<std::uint64_t> left_ids;
+  std::vector<std::uint64_t> left_offsets;
+  for (const std::size_t i : load_direct(address, ids, offsets)) {
+    left_ids.push_back(ids[i]);
+    left_offsets.push_back(offsets[i]);
+  }
+  load_through_host(address, left_ids, left_offsets);
+}
+
+void GpuTarget::load_through_host(CuDevicePtr address, std::span<const std::uint64_t> ids,
+                                  std::span<const std::uint64_t> offsets) {
   std::size_t turn = 0;
   for (std::size_t at = 0; at < ids.size(); ++turn) {
     Bounce& bounce = bounces_[turn % bounces_.size()];
@@ -140,7 +154,7 @@ std::size_t GpuTarget::load(Bounce& bounce, std::span<const std::uint64_t> ids) 
   return targets.size();
 }
 
-// Records that follow each other on both sides are one copy.
+// Records that are adjacent on both sides are copied as one.
 void GpuTarget::copy(const Bounce& bounce, CuDevicePtr address, std::span<const std::uint64_t> ids,
                      std::span<const std::uint64_t> offsets) {
   std::uint64_t from = 0;

@@ -1,16 +1,24 @@
-// A GPU whose memory records are loaded into (L2).
+// A GPU into whose memory records are loaded (L2).
 //
 //   pool or store ─▶ pinned buffer 0 ─▶ check ─▶ copy, stream 0 ─┐
 //   pool or store ─▶ pinned buffer 1 ─▶ check ─▶ copy, stream 1 ─┴─▶ GPU memory
 //
-// While one buffer is copied the other is filled. Records pass through host memory because the CPU
-// checks every byte before it is handed out; devices read straight into the pinned buffers, which
-// are registered. One thread's at a time. Not for a child of a fork: no GPU's context outlives one.
+// While one buffer is copied, the other is filled. Devices read straight into the pinned buffers,
+// which are registered. With `gpu_path: direct` or `unchecked`, RDMA devices read into the GPU's
+// memory instead, if they reach it:
+//
+//   pool ─▶ RDMA device ─▶ GPU memory ─▶ copy to pinned buffer ─▶ check (direct)
+//                                                 what fails, or was not reached: as above
+//
+// The GPU's allocation is registered once, as a dmabuf or by nvidia-peermem (verbs_region.h). One
+// thread at a time. Not in a forked child: a GPU's context does not survive a fork.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <span>
+#include <vector>
 
 #include "pool/loader/loader.h"
 #include "pool/transport/cuda_driver.h"
@@ -19,18 +27,18 @@ namespace tributary::pool {
 
 class GpuTarget {
  public:
-  // `bounce_bytes`: of each pinned buffer; it grows for longer records. Throws GpuError, also where
-  // there is no such GPU.
+  // `bounce_bytes`: size of each pinned buffer; it grows for longer records. Throws GpuError, also
+  // if there is no such GPU.
   GpuTarget(Loader& loader, const CudaDriver& driver, int device,
             std::uint64_t bounce_bytes = std::uint64_t{32} << 20);
   ~GpuTarget();
   GpuTarget(const GpuTarget&) = delete;
   GpuTarget& operator=(const GpuTarget&) = delete;
 
-  // Record ids[i] at offsets[i] of the `bytes` at `address`, memory of this GPU; all are there when
-  // it returns. Throws what Loader::get_batch() throws, std::length_error for a record that does
-  // not fit at its offset, GpuError for memory of another: nothing is loaded then; GpuError where
-  // the driver fails.
+  // Loads record ids[i] to offsets[i] of the `bytes` at `address`, memory of this GPU; all are
+  // there when it returns. Throws like Loader::get_batch(); std::length_error for a record that
+  // does not fit at its offset and GpuError for memory of another GPU, both before anything is
+  // loaded; GpuError if the driver fails.
   void get_batch(CuDevicePtr address, std::uint64_t bytes, std::span<const std::uint64_t> ids,
                  std::span<const std::uint64_t> offsets);
 
@@ -41,13 +49,30 @@ class GpuTarget {
     CuStream stream = nullptr;
   };
 
+  // A registered allocation of the GPU's; `id` is the driver's, and never used again.
+  struct Allocation {
+    std::uint64_t id = 0;
+    std::byte* begin = nullptr;
+  };
+
+  void load_through_host(CuDevicePtr address, std::span<const std::uint64_t> ids,
+                         std::span<const std::uint64_t> offsets);
   void open(Bounce& bounce, std::uint64_t size);
   void close(Bounce& bounce);
   void reserve(Bounce& bounce, std::uint64_t size);
-  // How many of the records fit into one buffer; at least one.
+  // Returns how many of the records fit into one buffer; at least one.
   std::size_t load(Bounce& bounce, std::span<const std::uint64_t> ids);
   void copy(const Bounce& bounce, CuDevicePtr address, std::span<const std::uint64_t> ids,
             std::span<const std::uint64_t> offsets);
+
+  // Returns the records (indices) that are not in the GPU's memory afterwards, or are wrong there.
+  std::vector<std::size_t> load_direct(CuDevicePtr address, std::span<const std::uint64_t> ids,
+                                       std::span<const std::uint64_t> offsets);
+  // Returns false if the driver does not describe the allocation.
+  bool register_allocation(CuDevicePtr address);
+  // Copies records back, several at a time, and compares CRCs; clears the reads that are wrong.
+  void check_in_device(CuDevicePtr address, std::span<const std::uint64_t> ids,
+                       std::span<const std::uint64_t> offsets, DeviceReads& reads);
 
   Loader& loader_;
   const CudaDriver& driver_;
@@ -55,9 +80,10 @@ class GpuTarget {
   CuDevice device_ = 0;
   CuContext context_ = nullptr;
   std::array<Bounce, 2> bounces_;
+  std::deque<Allocation> allocations_;  // registered, oldest first
 };
 
-// Ordinal of the GPU whose memory this is. Throws GpuError where it is none's.
+// The ordinal of the GPU with this memory. Throws GpuError if it is no GPU's memory.
 int gpu_of(const CudaDriver& driver, CuDevicePtr address);
 
 }  // namespace tributary::pool

@@ -8,21 +8,22 @@
 
 namespace tributary::pool {
 
-Loader::Loader(PoolConfig config)
+Loader::Loader(PoolConfig config, MakeDomain make_domain)
     : config_(std::move(config)),
+      make_domain_(make_domain),
       manifest_(config_.dataset.manifest),
       token_(read_token(config_)) {}
 
 Loader::~Loader() {
-  // A child that never loaded anything has no connections, and leaves its parent's alone.
+  // A child that never loaded anything has no connections, and does not close its parent's.
   if (process_ != getpid()) static_cast<void>(session_.release());
 }
 
 Session& Loader::session() {
   const int process = getpid();
   if (process_ != process) {
-    static_cast<void>(session_.release());  // the parent's, in a child
-    session_ = std::make_unique<Session>(config_, *manifest_, token_);
+    static_cast<void>(session_.release());  // the parent's, in a child process
+    session_ = std::make_unique<Session>(config_, *manifest_, token_, make_domain_());
     process_ = process;
     for (const auto& buffer : buffers_) session_->register_buffer(buffer);
   }
@@ -48,6 +49,20 @@ void Loader::unregister_buffer(const std::byte* buffer) {
   const std::lock_guard lock(its.mutex());
   its.unregister_buffer(buffer);
   std::erase_if(buffers_, [buffer](const auto& known) { return known.data() == buffer; });
+}
+
+void Loader::register_device(const DeviceBuffer& memory) {
+  Session& its = session();
+  const std::lock_guard lock(its.mutex());
+  its.register_device(memory);
+}
+
+DeviceReads Loader::read_into_device(std::span<const std::uint64_t> ids,
+                                     std::span<const std::span<std::byte>> targets) {
+  check(ids, targets);
+  Session& its = session();
+  const std::lock_guard lock(its.mutex());
+  return its.read_into_device(ids, targets);
 }
 
 void Loader::check(std::span<const std::uint64_t> ids,

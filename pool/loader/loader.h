@@ -1,21 +1,22 @@
-// Loads records from the pool straight into a caller's memory, and from the store where the pool
-// has none (L2, L4).
+// Loads records from the pool straight into a caller's memory, and from the store if the pool does
+// not have them (L2, L4).
 //
 //   ids ─▶ table ─▶ READ of header and data ─▶ check ─▶ done
 //            │              │                   ├ stale: look it up, read again
 //            │              └ node dead ─┐      └ corrupt: report, replica
 //            └ not in the pool ──────────┴──▶ store, several at a time
 //
-// A target holds data and nothing else; nothing is copied on the way. Every byte that a load hands
-// out was checked: CRC32C from the pool, the length from the store.
+// A target holds only data; nothing is copied on the way. All bytes that a load returns are
+// checked: CRC32C from the pool, the length from the store.
 //
-// Any thread may call; calls run one after the other. After a fork the child opens connections of
-// its own at its first call: those of the parent are not used.
+// Any thread may call; calls run one after the other. After a fork, the child opens its own
+// connections at its first call: the parent's are not used.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -42,7 +43,7 @@ struct LoadCounters {
 struct NodeState {
   std::string name;
   bool up = false;
-  std::string transport;  // that it is read by; empty: it is down
+  std::string transport;  // by which it is read; empty: it is down
   std::string problem;    // why it is down
 };
 
@@ -51,19 +52,23 @@ class LoadError : public std::runtime_error {
  public:
   LoadError(const std::string& text, std::vector<std::uint64_t> ids)
       : std::runtime_error(text), ids_(std::move(ids)) {}
-  // Those whose targets hold nothing of use; the others are good.
+  // The ids whose targets are not valid; all other targets are.
   [[nodiscard]] const std::vector<std::uint64_t>& ids() const { return ids_; }
 
  private:
   std::vector<std::uint64_t> ids_;
 };
 
+// CRC32C of the data, from the record's header, for records that were read into a device's memory.
+using DeviceReads = std::vector<std::optional<std::uint32_t>>;
+using MakeDomain = std::unique_ptr<ReadDomain> (*)();
+
 class Session;
 
 class Loader {
  public:
   // Reads the manifest; nodes are connected at the first load. Throws std::runtime_error.
-  explicit Loader(PoolConfig config);
+  explicit Loader(PoolConfig config, MakeDomain make_domain = make_read_domain);
   ~Loader();
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
@@ -71,31 +76,41 @@ class Loader {
   [[nodiscard]] const PoolConfig& config() const { return config_; }
   [[nodiscard]] const Manifest& manifest() const { return *manifest_; }
   [[nodiscard]] std::uint64_t records() const { return manifest_->records(); }
-  // Throws std::out_of_range that says which ids there are.
+  // Throws std::out_of_range that names the valid ids.
   [[nodiscard]] std::uint32_t length(std::uint64_t id) const;
 
-  // Devices need to know targets. Outlives the loads into it. Parts of it are targets, too.
+  // Makes a target known to devices; it must outlive loads into it. Parts of it are targets, too.
   void register_buffer(std::span<std::byte> buffer);
   void unregister_buffer(const std::byte* buffer);
+
+  // The same for a GPU's memory, if RDMA devices can read into it; not valid in child processes.
+  void register_device(const DeviceBuffer& memory);
+  void unregister_device(const std::byte* memory) { unregister_buffer(memory); }
+  // Reads records of the pool straight into a device's registered memory, if RDMA can. Headers are
+  // checked, data is not: the caller must compare its CRC32C. Throws what get_batch() throws before
+  // it reads.
+  DeviceReads read_into_device(std::span<const std::uint64_t> ids,
+                               std::span<const std::span<std::byte>> targets);
 
   // Throws what get_batch() throws before it reads.
   void check(std::span<const std::uint64_t> ids,
              std::span<const std::span<std::byte>> targets) const;
   // targets[i] gets record ids[i], and is at least as long. Throws std::out_of_range for an unknown
-  // id, std::length_error for a target that is too short: nothing is read then; LoadError.
+  // id and std::length_error for a target that is too short, both before reading; LoadError.
   void get_batch(std::span<const std::uint64_t> ids, std::span<const std::span<std::byte>> targets);
   void get_into(std::uint64_t id, std::span<std::byte> target) {
     get_batch({&id, 1}, {&target, 1});
   }
 
   [[nodiscard]] LoadCounters counters() const;
-  // Connects where that was not done yet.
+  // Connects to nodes that are not connected yet.
   std::vector<NodeState> nodes();
 
  private:
   Session& session();
 
   PoolConfig config_;
+  MakeDomain make_domain_;
   ManifestFile manifest_;
   std::string token_;
   std::vector<std::span<std::byte>> buffers_;

@@ -1,4 +1,4 @@
-// A manifest in a file, mapped: its pages are the kernel's to drop and to read again.
+// A manifest in a mapped file: the kernel may drop its pages and read them again.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace tributary::pool {
 
 class ManifestFile {
  public:
-  // Throws std::runtime_error that names the file, and what to do where there is none.
+  // Throws std::runtime_error that names the file, and what to do if there is none.
   explicit ManifestFile(const std::string& path);
   ~ManifestFile();
   ManifestFile(const ManifestFile&) = delete;
@@ -26,7 +26,7 @@ class ManifestFile {
   std::optional<Manifest> manifest_;
 };
 
-// Whole, or not at all. Throws std::runtime_error.
+// Writes all of it, or nothing. Throws std::runtime_error.
 void write_manifest_file(const std::string& path, std::span<const std::byte> bytes);
 
 }  // namespace tributary::pool

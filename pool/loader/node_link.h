@@ -1,4 +1,4 @@
-// A loader's or operator's connection to one node: greeting, table, lease. One thread's.
+// A loader's or operator's connection to one node: greeting, table, lease. For one thread.
 #pragma once
 
 #include <functional>
@@ -10,12 +10,12 @@
 
 namespace tributary::pool {
 
-// What a connection is for.
+// The purpose of a connection.
 enum class LinkUse : std::uint8_t { operate, read };
 
 struct LinkTarget {
   std::string address;
-  std::string node;  // the name that it must give
+  std::string node;  // the name that the node must give
   std::string pool;
   std::uint64_t manifest = 0;
   std::string token;
@@ -25,17 +25,17 @@ inline constexpr Duration kAnswerTime = Duration::seconds(10);
 
 class NodeLink {
  public:
-  // Throws StreamError that names the node: does not answer, is another one, has another manifest
-  // (two pools of one name), or refuses the token.
+  // Throws StreamError that names the node, if it does not answer, is another one, has another
+  // manifest (two pools of one name), or refuses the token.
   NodeLink(const LinkTarget& target, LinkUse use, Duration connect_time = Duration::seconds(2));
 
   [[nodiscard]] const Welcome& welcome() const { return welcome_; }
   [[nodiscard]] RemoteMemory memory() const;
-  // Changes after generation() in order; generation() is what the node's table has then.
+  // Passes on changes after generation() in order; then generation() is the node's current one.
   void refresh(const std::function<void(const PlacedRecord&)>& apply);
-  // The whole table again; generation() stays.
+  // Passes on the whole table again; generation() does not change.
   void refresh_all(const std::function<void(const PlacedRecord&)>& apply);
-  // Keeps the lease. True: the table has changed, or the lease was lost: refresh().
+  // Renews the lease. Returns true if the table has changed, or the lease was lost: call refresh().
   bool renew();
   std::vector<PlacedRecord> lookup(const std::vector<std::uint64_t>& ids);
   void report_corrupt(const PlacedRecord& record);

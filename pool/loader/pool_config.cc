@@ -16,7 +16,7 @@
 namespace tributary::pool {
 namespace {
 
-using namespace config;  // the tables below are in its words
+using namespace config;  // the tables below use its names
 using enum Presence;
 
 Codec<Amount> amount_codec() {
@@ -74,8 +74,14 @@ Codec<std::string> pattern_codec() {
 const Fields<LoadConfig>& load_fields() {
   using L = LoadConfig;
   static const Fields<L> fields = {
-      scalar("amount", &L::amount, amount_codec(), "What a load without ids brings."),
+      scalar("amount", &L::amount, amount_codec(), "Amount that a load without ids brings."),
       scalar("target", &L::target, target_codec(), "Which memory it is brought to."),
+      choice("gpu_path", &L::gpu_path,
+             {{"bounce", GpuPath::bounce},
+              {"direct", GpuPath::direct},
+              {"unchecked", GpuPath::unchecked}},
+             "How records get into a GPU: through pinned host memory, or by the RDMA device where "
+             "it can, and copied back for the check or not checked but for their headers."),
   };
   return fields;
 }
@@ -109,9 +115,11 @@ const Fields<DatasetConfig>& dataset_fields() {
              "How objects are records: each file, samples of WebDataset's tar files, records of "
              "one size, IDX files."),
       scalar("record_bytes", &ManifestOptions::record_bytes,
-             integer<std::uint64_t>(0, kMaxRecordBytes), "Of each record, with format: fixed."),
+             integer<std::uint64_t>(0, kMaxRecordBytes),
+             "Size of each record, with format: fixed."),
       scalar("header_bytes", &ManifestOptions::header_bytes,
-             integer<std::uint64_t>(0, kMaxRecordBytes), "Before the first, with format: fixed."),
+             integer<std::uint64_t>(0, kMaxRecordBytes),
+             "Bytes before the first record, with format: fixed."),
       scalar("match", &ManifestOptions::match, pattern_codec(), "Which objects belong to it."),
   };
   static const Fields<D> fields = [] {
@@ -141,7 +149,7 @@ const Fields<CacheLimits>& cache_fields() {
   using C = CacheLimits;
   static const Fields<C> fields = {
       choice("policy", &C::eviction, {{"none", Eviction::none}, {"oldest", Eviction::oldest}},
-             "What a full node does: takes no more, or drops what came first."),
+             "Policy of a full node: takes no more, or drops the oldest records."),
       scalar("high_water", &C::high_water_percent, integer<std::uint32_t>(1, 100),
              "Percent of the memory beyond which it is full."),
       scalar("lease", &C::lease,
@@ -196,7 +204,7 @@ const Fields<PoolConfig>& prefetch_fields() {
              "Without a byte from the store."),
       lifted("on_damaged", &FillOptions::on_damaged, fill,
              one_of<OnDamaged>({{"skip", OnDamaged::skip}, {"stop", OnDamaged::stop}}),
-             "What a fill does where the store cannot be read."),
+             "How a fill goes on where the store cannot be read."),
   };
   return fields;
 }
@@ -213,22 +221,22 @@ const Fields<PoolConfig>& pool_fields() {
               {"mapped", TransportKind::mapped},
               {"tcp", TransportKind::tcp},
               {"shm", TransportKind::shm}},
-             "What carries reads. auto: verbs where the node's address is an RDMA device's, else "
+             "Transport of reads. auto: verbs where the node's address is an RDMA device's, else "
              "mapped at a loopback address, else tcp."),
       scalar("replicas", &P::replicas, integer<std::uint32_t>(0, kMaxReplicas),
              "Copies of each record beside the first."),
       list("nodes", &P::nodes, node_fields(), 1, kMaxNodes, "Nodes of the pool."),
       mapping<P, DatasetConfig>(
-          "dataset", [](auto& p) -> auto& { return p.dataset; }, dataset_fields(), "What it keeps.",
-          required),
+          "dataset", [](auto& p) -> auto& { return p.dataset; }, dataset_fields(),
+          "Records that the pool keeps.", required),
       mapping<P, CacheLimits>(
           "eviction", [](auto& p) -> auto& { return p.cache; }, cache_fields(),
-          "What becomes of a full node."),
+          "How a full node makes room."),
       mapping<P, P>(
           "prefetch", [](auto& p) -> auto& { return p; }, prefetch_fields(),
           "How the store is read."),
       mapping<P, LoadConfig>(
-          "load", [](auto& p) -> auto& { return p.load; }, load_fields(), "What loaders ask for."),
+          "load", [](auto& p) -> auto& { return p.load; }, load_fields(), "Requests of loaders."),
   };
   return fields;
 }
@@ -353,7 +361,7 @@ std::string read_token(const PoolConfig& config) {
   struct stat status {};
   if (stat(config.token_file.c_str(), &status) == 0 && (status.st_mode & S_IRWXO) != 0)
     throw std::runtime_error(config.token_file +
-                             ": others may read it; allowed: mode 0600 or 0640");
+                             ": all users may read it; allowed: mode 0600 or 0640");
   std::ifstream in(config.token_file);
   std::string token;
   if (!std::getline(in, token) || token.size() < 16)

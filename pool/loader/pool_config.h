@@ -1,14 +1,14 @@
-// What a pool is told: one YAML file for its nodes, its loaders and its operators (L3).
+// The configuration of a pool: one YAML file for its nodes, its loaders and its operators (L3).
 //
 //   pool:
 //     name: train
 //     nodes:
 //       - {name: a, address: "10.0.0.1:7480", memory: /dev/shm/tributary-pool, megabytes: 4096}
-//     dataset: {store: "s3://bucket/train", format: tar, match: "*.tar", manifest:
-//     /var/lib/x.manifest} load: {amount: 1024 records, target: host}
+//     dataset: {store: "s3://bucket/train", format: tar, match: "*.tar", manifest: /var/lib/x}
+//     load: {amount: 1024 records, target: host}
 //
-// `tributary pool configure` writes `load` into a file beside it, NAME.load.yaml, which counts for
-// more than the file's own.
+// `tributary pool configure` writes `load` into a file beside it, NAME.load.yaml, which takes
+// precedence over the file's own.
 #pragma once
 
 #include <cstdint>
@@ -35,9 +35,17 @@ struct Amount {
 std::optional<Amount> parse_amount(const std::string& text);
 std::string format_amount(const Amount& amount);
 
+// The way of records into a GPU's memory.
+enum class GpuPath : std::uint8_t {
+  bounce,     // through pinned host memory, where the CPU checks them
+  direct,     // by the RDMA device, then copied back for the check
+  unchecked,  // by the RDMA device; the CPU checks only the headers
+};
+
 struct LoadConfig {
   Amount amount;
   std::string target = "host";  // or gpu:N
+  GpuPath gpu_path = GpuPath::bounce;
   bool operator==(const LoadConfig&) const = default;
 };
 
@@ -59,7 +67,7 @@ struct DatasetConfig {
 
 struct PoolConfig {
   std::string name;
-  std::string token_file;  // empty: every tenant is given keys
+  std::string token_file;  // empty: every tenant gets keys
   TransportKind transport = TransportKind::automatic;
   std::uint32_t replicas = 0;
   std::vector<PoolNodeConfig> nodes;
@@ -72,18 +80,18 @@ struct PoolConfig {
   [[nodiscard]] std::vector<PlacedNode> placed_nodes() const;
 };
 
-// Throws config::ConfigErrors. load_ also reads the file beside it.
+// Throws config::ConfigErrors. load_pool_config() also reads the file beside it.
 PoolConfig load_pool_config(const std::string& path);
 PoolConfig parse_pool_config(std::string_view text, const std::string& file_name);
 std::string dump(const PoolConfig& config);
 std::vector<config::KeyInfo> describe_pool_schema();
 
-// Where `configure` keeps what loaders ask for: NAME.load.yaml beside NAME.yaml.
+// The file in which `configure` keeps the loaders' settings: NAME.load.yaml beside NAME.yaml.
 std::string load_file_of(const std::string& path);
-// Throws config::ConfigErrors for a bad one, std::runtime_error where it cannot be written.
+// Throws config::ConfigErrors for an invalid one, std::runtime_error if it cannot be written.
 void store_load_config(const std::string& path, const LoadConfig& load);
 
-// Contents of the token file, without the newline. Throws std::runtime_error that names it.
+// Contents of the token file, without the newline. Throws std::runtime_error that names the file.
 std::string read_token(const PoolConfig& config);
 
 }  // namespace tributary::pool

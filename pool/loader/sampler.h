@@ -1,6 +1,6 @@
-// Which records are this process's next ones: a place in an epoch's order (L2).
+// Selects this process's next records: a position in an epoch's order (L2).
 //
-// Pure. State is (epoch, position), so training goes on exactly where it stopped.
+// Pure. The state is (epoch, position), so training can continue exactly where it stopped.
 #pragma once
 
 #include <cstdint>
@@ -24,19 +24,19 @@ struct SamplerOptions {
 
 class Sampler {
  public:
-  // Throws std::invalid_argument: no records, or a rank that is not below `ranks`.
+  // Throws std::invalid_argument if there are no records, or if the rank is not below `ranks`.
   explicit Sampler(const SamplerOptions& options);
 
-  // Of this rank, of each epoch.
+  // The number of this rank's records in each epoch.
   [[nodiscard]] std::uint64_t share() const { return share_; }
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
   [[nodiscard]] std::uint64_t position() const { return position_; }
-  // Throws std::invalid_argument beyond the share; at its end the next epoch begins with next().
+  // Throws std::invalid_argument beyond the share; at its end, next() begins the next epoch.
   void seek(std::uint64_t epoch, std::uint64_t position);
 
-  // The next ids of this epoch, as many as the amount; fewer at its end, and none, once, when it is
+  // The next ids of this epoch, as many as the amount; fewer at its end; and none, once, when it is
   // over. With an amount of bytes: as many records as fit, at least one. Throws
-  // std::invalid_argument for amounts of 0, or beyond what an epoch has for this rank.
+  // std::invalid_argument for an amount of 0, or beyond this rank's share of an epoch.
   std::vector<std::uint64_t> next(const Amount& amount,
                                   const std::function<std::uint64_t(std::uint64_t)>& length_of);
 

@@ -13,12 +13,13 @@ constexpr auto kRetryNode = std::chrono::seconds(1);
 
 }  // namespace
 
-Session::Session(const PoolConfig& config, const Manifest& manifest, std::string token)
+Session::Session(const PoolConfig& config, const Manifest& manifest, std::string token,
+                 std::unique_ptr<ReadDomain> domain)
     : config_(config),
       manifest_(manifest),
       token_(std::move(token)),
       placement_(config.placed_nodes(), config.replicas, manifest.group_shift()),
-      domain_(make_read_domain()),
+      domain_(std::move(domain)),
       table_(manifest.records()),
       nodes_(config.nodes.size()),
       headers_(kHeaders),
@@ -33,6 +34,10 @@ void Session::register_buffer(std::span<std::byte> buffer) {
   buffers_[buffer.data()] = domain_->register_buffer(buffer);
 }
 
+void Session::register_device(const DeviceBuffer& memory) {
+  buffers_[memory.bytes.data()] = domain_->register_device(memory);
+}
+
 void Session::unregister_buffer(const std::byte* buffer) {
   buffers_.erase(buffer);
 }
@@ -40,7 +45,7 @@ void Session::unregister_buffer(const std::byte* buffer) {
 void Session::connect_nodes() {
   const auto now = Clock::now();
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
-    // A mapping works after its node's death: nothing but the connection tells.
+    // A mapping still works after its node's death: only the connection shows it.
     if (nodes_[n].up() && nodes_[n].reader->kind() == TransportKind::mapped &&
         nodes_[n].link->closed())
       fail_node(n, "closed its connection");
@@ -64,7 +69,7 @@ void Session::connect(std::size_t n) {
   refresh(n);
 }
 
-// Closes the reader: nothing arrives in a target after that. What was under way goes elsewhere.
+// Closes the reader: nothing arrives in a target after that. Its pending reads go to other nodes.
 void Session::fail_node(std::size_t n, const std::string& problem) {
   Node& node = nodes_[n];
   const bool was_up = node.up();
@@ -84,7 +89,7 @@ void Session::fail_node(std::size_t n, const std::string& problem) {
   if (!was_up) return;
   ++counters_.node_failures;
   table_.forget_node(static_cast<std::uint8_t>(n));
-  // The others' replicas take their places.
+  // The replicas of other nodes replace its records.
   for (std::size_t other = 0; other < nodes_.size(); ++other) {
     if (config_.replicas == 0 || !nodes_[other].up()) continue;
     try {
@@ -106,7 +111,7 @@ std::size_t Session::rank_of(std::uint64_t id, std::size_t node) const {
   return owners.count;
 }
 
-// An entry of another node stays where that node comes first among the record's owners.
+// Another node's entry stays if that node comes first among the record's owners.
 void Session::apply(std::size_t n, const PlacedRecord& record) {
   const auto known = table_.find(record.id);
   if (is_gone(record)) {
@@ -132,7 +137,7 @@ void Session::renew_leases() {
     node.next_renewal = now + std::min<Clock::duration>(third, std::chrono::seconds(1));
     try {
       if (!node.link->renew()) continue;
-      // The lease had ended, and what was dropped meanwhile is not known.
+      // The lease had ended, and the records dropped meanwhile are not known.
       if (node.link->generation() == 0) table_.forget_node(static_cast<std::uint8_t>(n));
       refresh(n);
     } catch (const StreamError& error) {

@@ -1,4 +1,4 @@
-// What a Loader has in one process: connections, the record table, reads in flight. Used under its
+// A Loader's state in one process: connections, the record table, reads in flight. Used under its
 // mutex.
 #pragma once
 
@@ -19,11 +19,16 @@ namespace tributary::pool {
 
 class Session {
  public:
-  Session(const PoolConfig& config, const Manifest& manifest, std::string token);
+  Session(const PoolConfig& config, const Manifest& manifest, std::string token,
+          std::unique_ptr<ReadDomain> domain = make_read_domain());
   ~Session();
 
   void get_batch(std::span<const std::uint64_t> ids, std::span<const std::span<std::byte>> targets);
+  // See Loader.
+  DeviceReads read_into_device(std::span<const std::uint64_t> ids,
+                               std::span<const std::span<std::byte>> targets);
   void register_buffer(std::span<std::byte> buffer);
+  void register_device(const DeviceBuffer& memory);
   void unregister_buffer(const std::byte* buffer);
   std::vector<NodeState> nodes();
   [[nodiscard]] LoadCounters counters() const { return counters_; }
@@ -36,14 +41,14 @@ class Session {
     std::optional<NodeLink> link;
     std::unique_ptr<NodeReader> reader;
     std::string problem;
-    Clock::time_point next_try;        // while it is down
-    Clock::time_point next_renewal;    // while it is up
+    Clock::time_point next_try;        // when to connect again, while it is down
+    Clock::time_point next_renewal;    // when to renew the lease, while it is up
     std::vector<std::size_t> waiting;  // items to be read from it
     std::size_t in_flight = 0;
     Clock::time_point last_completion;
     [[nodiscard]] bool up() const { return reader != nullptr; }
   };
-  // One record of the batch in hand.
+  // One record of the current batch.
   struct Item {
     std::uint64_t id = 0;
     std::span<std::byte> target;  // of the record's length
@@ -65,7 +70,9 @@ class Session {
   void read_from_pool();
   bool post_waiting(std::size_t node);
   bool poll_node(std::size_t node);
+  void begin();
   void finish(std::size_t node, std::size_t index, bool good);
+  void finish_in_device(const Item& item, const RecordHeader& header, bool expected);
   void check_silent_nodes();
   void wait_for_nodes(Clock::time_point last_progress);
   void look_up_again();
@@ -87,14 +94,15 @@ class Session {
   std::unique_ptr<Store> store_;
   StopFlag stop_;
   ReaderCounters store_counters_;
-  // One a request at a time, each with a connection that stays open between batches.
+  // One for each parallel request, each with a connection that stays open between batches.
   std::vector<std::unique_ptr<RecordReader>> store_readers_;
   LoadCounters counters_;
 
   std::vector<Item> items_;
   std::vector<pollfd> wait_files_;
-  std::vector<std::size_t> again_;  // to be looked up at their owners
+  std::vector<std::size_t> again_;  // to look up at their owners
   std::vector<std::size_t> from_store_;
+  DeviceReads* in_device_ = nullptr;  // of the current batch, if its targets are a device's memory
 };
 
 }  // namespace tributary::pool

@@ -1,4 +1,4 @@
-// One batch: from the table to the pool's nodes, and what is left to the store.
+// One batch: from the table to the pool's nodes, and the remaining records to the store.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -9,11 +9,11 @@
 namespace tributary::pool {
 namespace {
 
-// A node that is silent for so long, with reads in flight, is taken for dead.
+// A node with reads in flight that is silent for so long counts as dead.
 constexpr auto kSilence = std::chrono::seconds(3);
-// After so long without a completion, its connection is looked at: a killed process closes it.
+// After so long without a completion, checks the connection: a killed process closes it.
 constexpr auto kDoubt = std::chrono::milliseconds(20);
-// A loader that finds nothing polls for so long before it gives its core away.
+// A loader without completions polls for so long before it yields its core.
 constexpr auto kSpin = std::chrono::microseconds(20);
 constexpr int kWaitMs = 10;
 
@@ -22,14 +22,10 @@ constexpr int kWaitMs = 10;
 void Session::get_batch(std::span<const std::uint64_t> ids,
                         std::span<const std::span<std::byte>> targets) {
   const auto start = Clock::now();
-  items_.clear();
-  connect_nodes();
-  renew_leases();
+  begin();
   items_.reserve(ids.size());
   for (std::size_t i = 0; i < ids.size(); ++i)
     items_.push_back({ids[i], targets[i].first(manifest_.source(ids[i]).length), {}, 0, 0, false});
-  again_.clear();
-  from_store_.clear();
   distribute();
   for (;;) {
     read_from_pool();
@@ -52,7 +48,15 @@ void Session::get_batch(std::span<const std::uint64_t> ids,
   count();
 }
 
-// The one pass over the table.
+void Session::begin() {
+  items_.clear();
+  connect_nodes();
+  renew_leases();
+  again_.clear();
+  from_store_.clear();
+}
+
+// The only pass over the table.
 void Session::distribute() {
   for (std::size_t i = 0; i < items_.size(); ++i) {
     Item& item = items_[i];
@@ -78,7 +82,7 @@ void Session::read_from_pool() {
       try {
         progress |= post_waiting(n);
         progress |= poll_node(n);
-      } catch (const std::runtime_error& error) {  // of the transport, or of the connection
+      } catch (const std::runtime_error& error) {  // from the transport or the connection
         fail_node(n, error.what());
       }
     }
@@ -92,8 +96,8 @@ void Session::read_from_pool() {
   }
 }
 
-// Sleeps until a node has something where each of them can say so: a loader that polled would keep
-// the nodes beside it from serving.
+// Sleeps until a node has a completion, if each of them can signal it: a polling loader would keep
+// nodes on the same machine from serving.
 void Session::wait_for_nodes(Clock::time_point last_progress) {
   if (Clock::now() - last_progress < kSpin) return;
   wait_files_.clear();
@@ -145,7 +149,9 @@ void Session::finish(std::size_t n, std::size_t index, bool good) {
   }
   const Expected expected{item.id, item.at.generation, item.at.length,
                           nodes_[n].link->welcome().incarnation};
-  const ReadCheck check = check_read(headers_[item.header], item.target, expected);
+  const RecordHeader& header = headers_[item.header];
+  if (in_device_ != nullptr) return finish_in_device(item, header, is_expected(header, expected));
+  const ReadCheck check = check_read(header, item.target, expected);
   if (check == ReadCheck::good) {
     ++counters_.hits;
     counters_.pool_bytes += item.target.size();
@@ -175,7 +181,7 @@ void Session::check_silent_nodes() {
   }
 }
 
-// Each item's next owner that is up is asked where it is; those that none has go to the store.
+// Asks each item's next live owner for its place; items that no owner has go to the store.
 void Session::look_up_again() {
   std::vector<std::vector<std::size_t>> asked(nodes_.size());
   for (const std::size_t index : again_) {
@@ -209,7 +215,7 @@ void Session::look_up_again() {
         item.at = *at;
         nodes_[n].waiting.push_back(index);
       } else {
-        again_.push_back(index);  // the next owner, or the store
+        again_.push_back(index);  // try the next owner, or the store
       }
     }
   }

@@ -32,7 +32,7 @@ Clock::time_point end_of(Duration timeout) {
   return Clock::now() + std::chrono::nanoseconds(timeout.to_ns());
 }
 
-// False: not in time.
+// Returns false if the time is over.
 bool wait(int fd, short events, Clock::time_point end) {
   for (;;) {
     pollfd entry{fd, events, 0};

@@ -1,4 +1,4 @@
-// Messages over a TCP connection, one whole message at a time, with time limits. One thread's.
+// Messages over a TCP connection, one whole message at a time, with time limits. For one thread.
 #pragma once
 
 #include <optional>
@@ -18,18 +18,18 @@ class StreamError : public std::runtime_error {
 class MessageStream {
  public:
   explicit MessageStream(int fd) : fd_(fd) {}
-  // To HOST:PORT. Throws StreamError.
+  // Connects to HOST:PORT. Throws StreamError.
   static MessageStream connect(const std::string& address, Duration timeout);
   MessageStream(MessageStream&& other) noexcept;
   MessageStream& operator=(MessageStream&&) = delete;
   MessageStream(const MessageStream&) = delete;
   ~MessageStream();
 
-  // Throws StreamError: closed, or not taken in time.
+  // Throws StreamError if the connection is closed, or the message was not accepted in time.
   void send(const Message& message, Duration timeout);
-  // nullopt: nothing came in time. Throws StreamError: closed, or not a message.
+  // Returns nullopt if none came in time. Throws StreamError: closed, or not a message.
   std::optional<Message> receive(Duration timeout);
-  // Sends, and waits for the answer. Throws StreamError, also for a Failure, with its text.
+  // Sends, and waits for the answer. Throws StreamError; for a Failure, with the Failure's text.
   Message ask(const Message& message, Duration timeout);
   template <typename T>
   T ask_for(const Message& message, Duration timeout) {
@@ -39,7 +39,7 @@ class MessageStream {
     return std::move(*wanted);
   }
 
-  // True where the other side has closed, without waiting.
+  // True if the other side has closed; does not wait.
   [[nodiscard]] bool closed() const;
   [[nodiscard]] int fd() const { return fd_; }
 
@@ -48,9 +48,9 @@ class MessageStream {
   std::vector<std::byte> received_;
 };
 
-// HOST:PORT or [HOST]:PORT taken apart. Throws std::invalid_argument.
+// Splits HOST:PORT or [HOST]:PORT. Throws std::invalid_argument.
 std::pair<std::string, std::string> split_address(const std::string& address);
-// A listening socket there. Throws StreamError that names the address.
+// Opens a listening socket there. Throws StreamError that names the address.
 int listen_at(const std::string& address);
 
 }  // namespace tributary::pool

@@ -1,4 +1,4 @@
-// Proofs of the pool's token, which both sides give before keys are handed out: HMAC-SHA256 over
+// Proofs of the pool's token, which both sides give before the node sends keys: HMAC-SHA256 over
 // the role and both nonces. The token itself is never sent.
 #pragma once
 
@@ -12,7 +12,7 @@ enum class Role : std::uint8_t { node = 1, reader = 2 };
 
 Nonce draw_nonce();
 TokenProof prove(const std::string& token, Role role, const Nonce& readers, const Nonce& nodes);
-// In the same time whatever differs.
+// Compares in constant time.
 bool same(const TokenProof& a, const TokenProof& b);
 
 }  // namespace tributary::pool

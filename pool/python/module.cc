@@ -27,7 +27,7 @@ std::span<std::byte> writable(const py::buffer& buffer) {
   return {static_cast<std::byte*>(info.ptr), static_cast<std::size_t>(info.size * info.itemsize)};
 }
 
-// Records one after the other in `target`, each at offsets[i]. The GIL is not held while they come.
+// Loads records into `target`, each at offsets[i]. Does not hold the GIL meanwhile.
 void get_batch(Loader& loader, const std::vector<std::uint64_t>& ids, const py::buffer& target,
                const std::vector<std::uint64_t>& offsets) {
   const auto all = writable(target);
@@ -42,7 +42,7 @@ void get_batch(Loader& loader, const std::vector<std::uint64_t>& ids, const py::
   loader.get_batch(ids, targets);
 }
 
-// Where records lie in one buffer, each at a multiple of 64 bytes: (offsets, lengths, bytes).
+// The places of records in one buffer, at multiples of 64 bytes: (offsets, lengths, bytes).
 py::tuple plan(const Loader& loader, const std::vector<std::uint64_t>& ids) {
   std::vector<std::uint64_t> offsets;
   std::vector<std::uint64_t> lengths;

@@ -1,5 +1,5 @@
-// How long to wait before trying again: doubled from `first` up to `most`, each drawn between half
-// and all of it, so that many clients of a store that recovers do not come back at once.
+// How long to wait before the next try: doubled from `first` up to `most`; each wait is drawn
+// between half and all of it, so that clients of a store that recovers do not all return at once.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ class Backoff {
  public:
   Backoff(const BackoffLimits& limits, std::uint64_t seed) : limits_(limits), prng_(seed) {}
 
-  // True: try again after delay(). Call once a failure.
+  // Returns true if the caller should try again after delay(). Call it once for each failure.
   bool again() {
     if (tries_ >= limits_.retries) return false;
     Duration full = limits_.first;

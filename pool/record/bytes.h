@@ -1,5 +1,5 @@
-// Reads and writes little-endian numbers and counted byte strings, with bounds checked: what comes
-// over a connection or from a file is not trusted.
+// Reads and writes little-endian numbers and counted byte strings, and checks bounds: data from a
+// connection or a file is not trusted.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ class ByteReader {
  public:
   explicit ByteReader(std::span<const std::byte> bytes) : left_(bytes) {}
 
-  // 0, and good() is false from then on, when the bytes have ended.
+  // Returns 0, and good() is false from then on, if too few bytes are left.
   template <typename T>
   T number() {
     T value{};
@@ -34,7 +34,7 @@ class ByteReader {
     left_ = left_.subspan(count);
     return taken;
   }
-  // A u32 length and as many bytes; at most `most`.
+  // Reads a u32 length and as many bytes, at most `most`.
   std::string text(std::size_t most) {
     const auto length = number<std::uint32_t>();
     if (length > most) {
@@ -47,7 +47,7 @@ class ByteReader {
 
   [[nodiscard]] std::size_t left() const { return left_.size(); }
   [[nodiscard]] bool good() const { return good_; }
-  // All was there, and nothing is behind it.
+  // True if all was there, and no bytes are left.
   [[nodiscard]] bool done() const { return good_ && left_.empty(); }
 
  private:

@@ -1,12 +1,12 @@
 // Order of the records of an epoch: a permutation of 0 to count - 1 that is computed, not stored.
 //
-// A Feistel network of four rounds permutes the next power of four; what falls outside is permuted
-// again until it falls inside ("cycle walking", Black and Rogaway, 2002), fewer than four steps on
-// average. The order depends on (seed, epoch, count) alone: it is the same on every rank, and a
-// position is all that is needed to go on from it.
+// A Feistel network of four rounds permutes the next power of four. A value outside the range is
+// permuted again until it is inside ("cycle walking", Black and Rogaway, 2002), in fewer than four
+// steps on average. The order depends only on (seed, epoch, count): it is equal on every rank, and
+// a position is enough to continue from it.
 //
 // Ranks take turns: rank r of n has positions r, r + n, r + 2n, ...; records at the end that do not
-// make a whole turn go to the first ranks.
+// fill a turn go to the first ranks.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class EpochOrder {
 
   [[nodiscard]] std::uint64_t size() const { return count_; }
 
-  // `position` below size(). The record at that position of the epoch.
+  // The record at this position of the epoch; `position` must be below size().
   [[nodiscard]] std::uint64_t at(std::uint64_t position) const {
     if (!shuffled_) return position;
     std::uint64_t value = position;
@@ -54,7 +54,7 @@ class EpochOrder {
   std::uint64_t keys_[4] = {};
 };
 
-// How many positions of an epoch of `count` records rank `rank` of `ranks` has.
+// The number of positions that rank `rank` of `ranks` has in an epoch of `count` records.
 constexpr std::uint64_t share_of(std::uint64_t count, std::uint64_t rank, std::uint64_t ranks) {
   return count / ranks + (rank < count % ranks ? 1 : 0);
 }

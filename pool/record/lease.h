@@ -1,12 +1,12 @@
 // Readers' leases, and memory that waits for them to end.
 //
 // A reader may hold an entry of a record that is gone, and may be reading it right now. Its lease
-// says up to which generation of the table it has read. Memory that is freed at generation g waits
+// states up to which generation it has read the table. Memory that is freed at generation g waits
 // until each lease has seen g or has ended; only then is it given to another record.
 //
 //   free(g) ──▶ waiting ──(every live lease has seen ≥ g)──▶ reusable
 //
-// Without readers memory is reusable at once. Single-threaded; time is an argument.
+// Without readers, memory is reusable at once. Single-threaded; time is an argument.
 #pragma once
 
 #include <cstdint>
@@ -28,20 +28,20 @@ class Leases {
  public:
   explicit Leases(Duration length) : length_(length) {}
 
-  // A reader that has seen nothing after `seen`. Returns its number.
+  // Opens a lease for a reader that has seen nothing after `seen`. Returns its number.
   std::uint64_t open(std::uint64_t seen, Instant now);
-  // False: there is no such lease any more; the reader starts anew.
+  // Returns false if the lease does not exist any more; the reader must start anew.
   bool renew(std::uint64_t lease, std::uint64_t seen, Instant now);
   void close(std::uint64_t lease) { leases_.erase(lease); }
-  // Ends those that were not renewed in time. Returns how many.
+  // Ends leases that were not renewed in time. Returns how many.
   std::size_t expire(Instant now);
 
-  // Not to be reused yet; freed in the table's generation `generation`, which never decreases.
+  // The extent was freed in table generation `generation`, which never decreases; not reusable yet.
   void retire(const Extent& extent, std::uint64_t generation);
-  // Those that no lease protects any more.
+  // Returns the extents that no lease protects any more.
   std::vector<Extent> reusable();
 
-  // What every reader has seen; the largest number where there is no reader.
+  // The generation that every reader has seen; the largest number if there is no reader.
   [[nodiscard]] std::uint64_t least_seen() const;
   [[nodiscard]] std::size_t count() const { return leases_.size(); }
   [[nodiscard]] std::uint64_t waiting_bytes() const { return waiting_bytes_; }

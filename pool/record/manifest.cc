@@ -23,8 +23,8 @@ struct RawHead {
   std::uint64_t records;
   std::uint64_t record_bytes;
   std::uint64_t header_bytes;
-  std::uint64_t shard_bytes;  // of the section
-  std::uint64_t fingerprint;  // CRC32C of the head so far, and of all that follows the head
+  std::uint64_t shard_bytes;  // of the section with the shards
+  std::uint64_t fingerprint;  // CRC32C of the head before it, and of all bytes after the head
   std::uint64_t reserved;
 };
 static_assert(sizeof(RawHead) == 64);

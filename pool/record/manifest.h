@@ -1,13 +1,13 @@
-// What a data set consists of: shards in a store, and where each record is in them.
+// The contents of a data set: shards in a store, and the place of each record in them.
 //
 //   head, 64 bytes | shards, one after the other | entries, 16 bytes a record (tar alone)
 //
 // Ids are dense and in the order of the shards. Files: each shard is a record. Fixed: records of
-// one size behind a header of fixed size. Tar: an entry says where a record begins and how long it
-// is. A shard's size and version are those that the store gave when the manifest was made; a store
-// that has others since is refused. The fingerprint names the whole; nodes and loaders compare it.
+// one size behind a header of fixed size. Tar: an entry holds a record's offset and length. A
+// shard's size and version are those of the store when the manifest was made; a store with other
+// ones is refused. The fingerprint identifies the whole; nodes and loaders compare it.
 //
-// Pure: a view of bytes that outlive it, usually a file that is mapped.
+// Pure: a view of bytes that must outlive it, usually a mapped file.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ enum class Format : std::uint32_t { files = 0, fixed = 1, tar = 2 };
 struct Shard {
   std::string name;  // below the store's address
   std::uint64_t bytes = 0;
-  std::uint64_t version = 0;  // of the store: changes when the object does; 0: it has none
+  std::uint64_t version = 0;  // the store's: changes with the object; 0: the store has none
   std::uint64_t first = 0;    // its first id
   std::uint64_t records = 0;
 };
@@ -37,7 +37,7 @@ struct ManifestHead {
   std::uint64_t header_bytes = 0;  // fixed: before the first
 };
 
-// Where a record is in the store.
+// The place of a record in the store.
 struct Source {
   std::uint32_t shard = 0;
   std::uint64_t offset = 0;
@@ -56,14 +56,14 @@ struct ManifestEntry {
 };
 static_assert(sizeof(ManifestEntry) == 16);
 
-// A manifest's bytes. Throws ManifestError where a limit is exceeded.
+// The bytes of a manifest. Throws ManifestError if a limit is exceeded.
 std::vector<std::byte> write_manifest(Format format, std::uint64_t record_bytes,
                                       std::uint64_t header_bytes, std::vector<Shard> shards,
                                       std::span<const ManifestEntry> entries);
 
 class Manifest {
  public:
-  // Throws ManifestError: not a manifest, damaged, or inconsistent.
+  // Throws ManifestError if the bytes are not a manifest, damaged, or inconsistent.
   explicit Manifest(std::span<const std::byte> bytes);
 
   [[nodiscard]] const ManifestHead& head() const { return head_; }
@@ -74,7 +74,7 @@ class Manifest {
   [[nodiscard]] std::uint32_t longest() const { return longest_; }
   [[nodiscard]] std::uint32_t group_shift() const { return group_shift_; }
 
-  // `id` below records().
+  // `id` must be below records().
   [[nodiscard]] Source source(std::uint64_t id) const;
 
  private:

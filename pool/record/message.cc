@@ -61,12 +61,12 @@ class Read {
   void operator()(std::vector<std::uint64_t>& values) { list(values, 8); }
 
  private:
-  // Takes no memory for more than is there.
+  // Allocates no memory beyond the bytes that are there.
   template <typename T>
   void list(std::vector<T>& values, std::size_t each_bytes) {
     const auto count = in_.number<std::uint32_t>();
     if (count > in_.left() / each_bytes) {
-      in_.bytes(in_.left() + 1);  // not good any more
+      in_.bytes(in_.left() + 1);  // makes it not good
       return;
     }
     values.resize(count);

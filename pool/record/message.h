@@ -11,7 +11,7 @@
 //                ◀──────────────  Entries ...  `more` until the last
 //   Lookup, Renew, Corrupt, Command, StatusRequest: one answer each; Failure instead of any.
 //
-// Pure: bytes in, messages out. Nothing is used before its length is checked.
+// Pure: converts bytes to messages and back. Nothing is used before its length is checked.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ namespace tributary::pool {
 inline constexpr std::uint32_t kProtocolVersion = 1;
 inline constexpr std::size_t kMaxFrameBytes = 1 << 20;
 inline constexpr std::size_t kFrameHeadBytes = 6;
-// What fits one frame, with room for the other fields.
+// The most that fits into one frame, with room for the other fields.
 inline constexpr std::size_t kMostEntries = (kMaxFrameBytes - 64) / 24;
 inline constexpr std::size_t kMostIds = (kMaxFrameBytes - 64) / 8;
 
@@ -60,7 +60,7 @@ struct Challenge {
 struct Proof {
   static constexpr std::uint16_t kType = 3;
   TokenProof proof{};
-  std::uint8_t reads = 0;  // 1: wants a lease
+  std::uint8_t reads = 0;  // 1: asks for a lease
   template <typename V>
   void each(V& v) {
     v(proof), v(reads);
@@ -153,7 +153,7 @@ struct StatusRequest {
   template <typename V>
   void each(V&) {}
 };
-// An answer for people and programs, in JSON.
+// An answer for operators and programs, in JSON.
 struct Text {
   static constexpr std::uint16_t kType = 13;
   std::string json;
@@ -174,14 +174,14 @@ struct Failure {
 using Message = std::variant<Hello, Challenge, Proof, Welcome, TableRequest, Entries, Lookup, Renew,
                              Renewed, Corrupt, Command, StatusRequest, Text, Failure>;
 
-// A whole frame.
+// Returns a whole frame.
 std::vector<std::byte> encode(const Message& message);
 
-// How long the frame at the front is: 0 while its head is not whole. nullopt: no frame of ours can
-// begin so, and the connection is of no more use.
+// The length of the frame at the front; 0 while its head is incomplete. nullopt: no valid frame
+// begins like this, and the connection must be closed.
 std::optional<std::size_t> frame_bytes(std::span<const std::byte> received);
 
-// `frame` is whole. nullopt: unknown type, fields missing, or bytes left over.
+// `frame` must be whole. nullopt: unknown type, fields missing, or bytes left over.
 std::optional<Message> decode(std::span<const std::byte> frame);
 
 }  // namespace tributary::pool

@@ -45,7 +45,7 @@ Owners Placement::owners(std::uint64_t id) const {
     std::uint64_t score = 0;
     for (std::uint32_t draw = 0; draw < nodes_[n].weight; ++draw)
       score = std::max(score, split_mix(key ^ (nodes_[n].seed + draw * kSplitMixStep)));
-    // Insertion into the few best; equal scores keep the order of the nodes.
+    // Inserts into the few best; equal scores keep the order of the nodes.
     std::size_t at = out.count;
     while (at > 0 && best[at - 1] < score) --at;
     if (at >= owners_) continue;

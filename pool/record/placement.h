@@ -1,10 +1,10 @@
-// Which nodes keep a record: weighted rendezvous hashing (Thaler and Ravishankar, 1998).
+// Assigns records to nodes: weighted rendezvous hashing (Thaler and Ravishankar, 1998).
 //
 // Every node and loader computes the same owners from names and weights alone. A node that leaves
-// moves only its own records; one that joins takes only what becomes its own. A node of weight w
-// draws w scores and the best counts, so its share is w of the sum.
+// moves only its own records; a node that joins takes only its new ones. A node of weight w draws w
+// scores and the best counts, so its share is w of the sum.
 //
-// Consecutive ids stay together in groups, so that a store is read in pieces worth a request.
+// Consecutive ids stay together in groups, so that each read of a store is worth a request.
 #pragma once
 
 #include <cstddef>
@@ -35,8 +35,8 @@ struct Owners {
 
 class Placement {
  public:
-  // `replicas`: 0 to kMaxReplicas, on as many nodes as there are. `group_shift`: 2^shift ids a
-  // group. Throws std::invalid_argument.
+  // `replicas`: 0 to kMaxReplicas, limited by the number of nodes. `group_shift`: 2^shift ids form
+  // a group. Throws std::invalid_argument.
   Placement(const std::vector<PlacedNode>& nodes, std::uint32_t replicas,
             std::uint32_t group_shift);
 
@@ -54,7 +54,7 @@ class Placement {
   std::uint32_t group_shift_;
 };
 
-// The shift for records of this average length: groups of about 256 KiB, of 1 to 4,096 ids.
+// The shift for this average record length: groups of about 256 KiB, of 1 to 4,096 ids.
 std::uint32_t group_shift_for(std::uint64_t average_bytes);
 
 }  // namespace tributary::pool

@@ -1,11 +1,11 @@
-// What stands in a node's memory for one record: a header, then the data (L4).
+// The layout of one record in a node's memory: a header, then the data (L4).
 //
 //   64-byte boundary ▶ | RecordHeader, 32 bytes | data, `length` bytes | padding |
 //
-// A reader fetches header and data in one READ, so what it checks belongs to what it got: a header
-// that was read separately may be that of another record by then. `incarnation` is drawn when a
-// segment is formatted; memory that a reissued key addresses has another one. `generation` counts
-// the records that a segment was ever given. All numbers are in little endian.
+// A reader fetches header and data in one READ, so the header that it checks belongs to the data: a
+// header that was read separately may belong to another record. `incarnation` is drawn when a
+// segment is formatted; memory under a reissued key has another one. `generation` counts all
+// records that a segment was ever given. All numbers are little endian.
 #pragma once
 
 #include <bit>
@@ -22,7 +22,7 @@ static_assert(std::endian::native == std::endian::little, "headers are read as t
 inline constexpr std::uint32_t kRecordMagic = 0x54524543;  // "CERT" in memory
 inline constexpr std::uint32_t kFreedMagic = 0;
 inline constexpr std::uint64_t kRecordAlignment = 64;
-// Longer ones are cut by the maker of a manifest; a READ of rdmacm carries at most 2 GiB.
+// A manifest must cut longer ones; an rdmacm READ carries at most 2 GiB.
 inline constexpr std::uint32_t kMaxRecordBytes = 1u << 30;
 
 struct RecordHeader {
@@ -41,7 +41,7 @@ inline std::uint32_t header_crc_of(const RecordHeader& header) {
       std::as_bytes(std::span(&header, 1)).first(offsetof(RecordHeader, header_crc)));
 }
 
-// What a header with its data takes of a segment.
+// The bytes of a segment that a header with its data takes.
 constexpr std::uint64_t footprint(std::uint64_t length) {
   return (sizeof(RecordHeader) + length + kRecordAlignment - 1) / kRecordAlignment *
          kRecordAlignment;
@@ -56,17 +56,17 @@ inline RecordHeader make_header(std::uint64_t id, std::uint32_t generation,
   return header;
 }
 
-// True for a header that was made by make_header() for this incarnation.
+// True if make_header() made the header for this incarnation.
 inline bool is_header(const RecordHeader& header, std::uint32_t incarnation) {
   return header.magic == kRecordMagic && header.incarnation == incarnation &&
          header.length <= kMaxRecordBytes && header.header_crc == header_crc_of(header);
 }
 
-// What a reader that wanted (id, generation, length) of an incarnation makes of what it got.
+// The result of a read for a reader that wanted (id, generation, length) of an incarnation.
 enum class ReadCheck : std::uint8_t {
   good,
-  stale,    // another record, generation or segment is there now: look it up again
-  corrupt,  // the right header, and data that it does not fit
+  stale,    // another record, generation or segment is there: look it up again
+  corrupt,  // the right header, but the data does not fit it
 };
 struct Expected {
   std::uint64_t id;
@@ -74,12 +74,14 @@ struct Expected {
   std::uint32_t length;
   std::uint32_t incarnation;
 };
+// Checks the header alone: the record read is the record wanted.
+inline bool is_expected(const RecordHeader& header, const Expected& expected) {
+  return is_header(header, expected.incarnation) && header.id == expected.id &&
+         header.generation == expected.generation && header.length == expected.length;
+}
 inline ReadCheck check_read(const RecordHeader& header, std::span<const std::byte> data,
                             const Expected& expected) {
-  if (!is_header(header, expected.incarnation) || header.id != expected.id ||
-      header.generation != expected.generation || header.length != expected.length ||
-      data.size() != expected.length)
-    return ReadCheck::stale;
+  if (!is_expected(header, expected) || data.size() != expected.length) return ReadCheck::stale;
   return wire::crc32c(data) == header.data_crc ? ReadCheck::good : ReadCheck::corrupt;
 }
 

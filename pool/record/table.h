@@ -1,8 +1,8 @@
-// Record table of a loader: where each id is, in 16 bytes (L4).
+// Record table of a loader: the place of each id, in 16 bytes (L4).
 //
 // Ids are dense, from a manifest, so the id itself is the index. Keys, base addresses and
 // incarnations belong to segments, CRCs to the records' own headers. An entry may be out of date;
-// the header that is read with the data tells (record.h).
+// the header that is read with the data shows it (record.h).
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ struct Location {
   bool operator==(const Location&) const = default;
 };
 
-// Of the wire: an id where a node has it.
+// A record's place at a node, as sent on the wire.
 struct PlacedRecord {
   std::uint64_t id = 0;
   std::uint64_t offset = 0;
@@ -35,7 +35,7 @@ struct PlacedRecord {
   bool operator==(const PlacedRecord&) const = default;
 };
 
-// A change of a table that takes an id out.
+// A change that removes an id from the table.
 inline constexpr std::uint32_t kGoneLength = 0xFFFFFFFF;
 constexpr PlacedRecord gone(std::uint64_t id, std::uint32_t generation) {
   return {id, 0, kGoneLength, generation};
@@ -46,7 +46,7 @@ constexpr bool is_gone(const PlacedRecord& record) {
 
 class RecordTable {
  public:
-  // Throws std::bad_alloc; all memory is taken here.
+  // Throws std::bad_alloc; all memory is allocated here.
   explicit RecordTable(std::uint64_t records) : entries_(records) {}
 
   [[nodiscard]] std::uint64_t size() const { return entries_.size(); }
@@ -60,7 +60,7 @@ class RecordTable {
                     (e.place & kOffsetMask) * kRecordAlignment, e.length, e.generation};
   }
 
-  // False, and nothing changes, where no segment could hold such a record.
+  // Returns false, and changes nothing, if no segment could hold such a record.
   bool set(std::uint64_t id, const Location& at) {
     if (id >= entries_.size() || at.node >= kMaxNodes || at.offset % kRecordAlignment != 0 ||
         at.offset / kRecordAlignment > kOffsetMask || at.length > kMaxRecordBytes)
@@ -76,7 +76,7 @@ class RecordTable {
     entries_[id] = {};
     --known_;
   }
-  // All that a node holds: it is gone, or its segment is a new one. Returns how many.
+  // Forgets all records of a node: it is gone, or its segment is new. Returns how many.
   std::uint64_t forget_node(std::uint8_t node);
 
  private:

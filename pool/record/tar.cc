@@ -14,7 +14,7 @@ std::string_view field(std::span<const std::byte> block, std::size_t at, std::si
   return all.substr(0, std::min(all.find('\0'), bytes));
 }
 
-// Octal text, or GNU's base 256 where the first bit is set. False: neither.
+// Parses octal text, or GNU's base 256 if the first bit is set. Returns false if it is neither.
 bool number(std::span<const std::byte> block, std::size_t at, std::size_t bytes,
             std::uint64_t& out) {
   const auto raw = block.subspan(at, bytes);
@@ -103,7 +103,7 @@ TarParser::Step TarParser::feed_header(std::span<const std::byte> block) {
   long_name_.clear();
   has_pax_size_ = false;
   fresh_ = true;
-  // Links and folders have no data, whatever their size field says; a global header has.
+  // Links and folders have no data, whatever their size field says; a global header has data.
   const bool has_data = regular || kind == 'g' || kind == 'K';
   offset_ += has_data ? padded(bytes) : 0;
   return regular ? Step::member : Step::header;
@@ -117,7 +117,7 @@ TarParser::Step TarParser::feed_body(std::span<const std::byte> body) {
     long_name_ = text.substr(0, std::min(text.find('\0'), text.size()));
     return Step::header;
   }
-  // pax: "LENGTH KEY=VALUE\n", the length being that of the whole line.
+  // pax: "LENGTH KEY=VALUE\n"; LENGTH is the length of the whole line.
   while (!text.empty()) {
     std::size_t length = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);

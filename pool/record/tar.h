@@ -1,7 +1,7 @@
 // Members of a tar archive, header by header: POSIX ustar, GNU long names and sizes, pax paths.
 //
-// Pure: the caller reads 512-byte blocks from wherever the archive is. WebDataset's convention
-// makes samples of members: those in a row with the same name up to the first dot of the last part.
+// Pure: the caller reads the archive's 512-byte blocks. By WebDataset's convention, consecutive
+// members whose names are equal up to the first dot of the last part form a sample.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ inline constexpr std::size_t kTarBlock = 512;
 
 struct TarMember {
   std::string name;
-  std::uint64_t header_offset = 0;  // of the first block that belongs to it, long names included
+  std::uint64_t header_offset = 0;  // of its first block, long names included
   std::uint64_t data_offset = 0;
   std::uint64_t bytes = 0;
   [[nodiscard]] std::uint64_t end() const {
@@ -32,10 +32,10 @@ class TarParser {
     body,    // feed `body_bytes()` bytes at offset(): a long name or pax header
     member,  // member() is whole; then feed the block at offset()
     end,     // two empty blocks, or one at the archive's end
-    bad,     // problem() says what
+    bad,     // problem() has the reason
   };
 
-  // `bytes`: kTarBlock, or body_bytes(), of what is at offset().
+  // `bytes`: kTarBlock or body_bytes() bytes from offset().
   Step feed(std::span<const std::byte> bytes);
 
   [[nodiscard]] std::uint64_t offset() const { return offset_; }
@@ -49,8 +49,8 @@ class TarParser {
   Step fail(const std::string& what);
 
   std::uint64_t offset_ = 0;
-  std::uint64_t first_ = 0;  // of the member that is being put together
-  bool fresh_ = true;        // no block of it was seen
+  std::uint64_t first_ = 0;  // of the current member
+  bool fresh_ = true;        // no block of it was seen yet
   bool in_body_ = false;
   char body_kind_ = 0;
   std::size_t body_bytes_ = 0;
@@ -66,7 +66,7 @@ class TarParser {
 std::string_view webdataset_key(std::string_view name);
 std::string_view webdataset_extension(std::string_view name);
 
-// Every member of a record that is a piece of an archive; false where it is none.
+// Lists every member of a record that is a piece of an archive; false if it is not one.
 bool list_tar(std::span<const std::byte> piece, std::vector<TarMember>& out);
 
 }  // namespace tributary::pool

@@ -1,5 +1,5 @@
-// Free space of a segment: best fit, neighbours merged. Offsets and sizes are multiples of
-// kRecordAlignment; the caller keeps them so.
+// Free space of a segment: best fit, neighbours merged. The caller must keep offsets and sizes
+// multiples of kRecordAlignment.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ namespace tributary::pool {
 
 class Extents {
  public:
-  // Nothing is free at first.
+  // No space is free at first.
   Extents() = default;
 
   void release(Extent extent);
-  // The smallest extent that is large enough, from its beginning.
+  // Takes the start of the smallest extent that is large enough.
   std::optional<std::uint64_t> take(std::uint64_t bytes);
 
   [[nodiscard]] std::uint64_t free_bytes() const { return free_bytes_; }

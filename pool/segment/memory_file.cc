@@ -76,7 +76,7 @@ MemoryFile::MemoryFile(const MemoryOptions& options) : size_(options.bytes) {
   data_ = static_cast<std::byte*>(at);
   try {
     if (options.numa_node) bind_to(data_, size_, *options.numa_node, path);
-    // Taken now: a write into a full tmpfs would be a SIGBUS.
+    // Allocated now: a write into a full tmpfs would raise SIGBUS.
     if (const int error = posix_fallocate(fd_, 0, static_cast<off_t>(size_)); error != 0)
       fail(path, "has no room for " + std::to_string(size_) + " bytes", error);
   } catch (...) {

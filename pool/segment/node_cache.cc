@@ -9,7 +9,7 @@ NodeCache::NodeCache(std::span<std::byte> memory, const Segment::Owner& owner,
     : limits_(limits),
       leases_(limits.lease),
       segment_(memory, owner, fresh_incarnation, [this](const PlacedRecord& record) {
-        // Of two with one id, which a crash between put and remove may leave, the first stays.
+        // A crash between put and remove may leave two records with one id; the first one stays.
         if (records_.contains(record.id)) return false;
         insert(record);
         ++counters_.recovered;
@@ -41,7 +41,7 @@ NodeCache::Put NodeCache::put(std::uint64_t id, std::span<const std::byte> data,
   return Put::full;
 }
 
-// False: the record would pass the high-water mark, and nothing may be dropped for it.
+// Returns false if the record would pass the high-water mark, and nothing may be dropped for it.
 bool NodeCache::make_room(std::uint64_t bytes, Instant now) {
   const std::uint64_t most = high_water_bytes();
   if (bytes > most) return false;

@@ -1,9 +1,9 @@
-// What a node holds, what it may drop, and what its readers may still be reading (L1, L4).
+// The records that a node holds, may drop, or whose readers may still be reading (L1, L4).
 //
 //   put ──▶ segment ──▶ table, in order of generation ──▶ evicted, oldest first, unless pinned
 //                                                          └──▶ waits for leases ──▶ free space
 //
-// Single-threaded: the node's lock is around it. Time is an argument.
+// Single-threaded: the node's lock protects it. Time is an argument.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@
 namespace tributary::pool {
 
 enum class Eviction : std::uint8_t {
-  none,    // a full node takes no more; its records are read from the store
-  oldest,  // makes room by dropping what came first
+  none,    // a full node accepts no more; other records are read from the store
+  oldest,  // drops the oldest records to make room
 };
 
 struct CacheLimits {
   Eviction eviction = Eviction::none;
-  std::uint32_t high_water_percent = 95;  // of the capacity; beyond it is for fragmentation
+  std::uint32_t high_water_percent = 95;  // of the capacity; the rest is for fragmentation
   Duration lease = Duration::seconds(10);
 };
 
@@ -53,16 +53,16 @@ class NodeCache {
   // (is_gone()).
   [[nodiscard]] std::vector<PlacedRecord> after(std::uint64_t since, std::size_t most) const;
 
-  // Of the ids in [first, first + count): how many.
+  // Both work on the ids in [first, first + count), and return how many.
   std::uint64_t evict(std::uint64_t first, std::uint64_t count, Instant now);
   std::uint64_t pin(std::uint64_t first, std::uint64_t count, bool pinned);
-  // Drops a record whose data is not what it was; `reported`: only this very one.
+  // Drops a record whose data does not fit its header; returns false then.
   bool check(std::uint64_t id, Instant now);
-  // Ids it holds, ascending.
+  // The ids that it holds, ascending.
   [[nodiscard]] std::vector<std::uint64_t> ids(std::uint64_t first, std::uint64_t count) const;
 
   Leases& leases() { return leases_; }
-  // Ends leases, and takes back memory that none protects.
+  // Ends expired leases, and takes back memory that no lease protects.
   void tidy(Instant now);
 
   // Changes with every put and every removal.
@@ -83,14 +83,14 @@ class NodeCache {
 
   CacheLimits limits_;
   std::unordered_map<std::uint64_t, PlacedRecord> records_;
-  // By generation, which ascends, and with one for each removal. What is out of date stays until it
-  // is in front and every lease has seen it.
+  // By generation, ascending, with an entry for each removal. An outdated entry stays until it is
+  // in front and every lease has seen it.
   std::deque<std::pair<std::uint32_t, std::uint64_t>> log_;
   std::set<std::uint64_t> pinned_;
   std::uint64_t used_bytes_ = 0;
   CacheCounters counters_;
   Leases leases_;
-  Segment segment_;  // last: its scan fills the others
+  Segment segment_;  // last: its scan fills the members above
 };
 
 }  // namespace tributary::pool

@@ -18,8 +18,8 @@ struct Superblock {
   std::uint64_t manifest;
   std::uint64_t owner;  // hash of the pool's and the node's name
   std::uint32_t incarnation;
-  // The generation that a scan can't see: that of records which are gone. Raised in steps, before
-  // a record beyond it is written.
+  // A generation that a scan cannot see: that of removed records. Raised in steps, before a record
+  // beyond it is written.
   std::uint32_t generation_limit;
   std::uint32_t crc;
 };
@@ -64,7 +64,7 @@ bool Segment::is_ours(const Owner& owner) {
   return true;
 }
 
-// The incarnation is new, so no old header is one of ours.
+// The incarnation is new, so no old header belongs to it.
 void Segment::format(const Owner& owner, std::uint32_t incarnation) {
   Superblock block{kMagic, memory_.size(), owner.manifest, hash_of(owner), incarnation, 0, 0};
   block.crc = crc_of(block);
@@ -134,7 +134,7 @@ std::optional<PlacedRecord> Segment::put(std::uint64_t id, std::span<const std::
     return std::nullopt;
   }
   std::byte* const place = memory_.data() + *offset;
-  // An old header may lie here; it must not become one for half a record.
+  // An old header may be here; it must not become the header of a half-written record.
   set_magic(*offset, kFreedMagic);
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (!data.empty()) std::memcpy(place + sizeof(RecordHeader), data.data(), data.size());

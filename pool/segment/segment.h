@@ -1,15 +1,15 @@
-// Records in a node's memory: where they are, and what survives kill -9 (L1, L4).
+// Records in a node's memory: their places, and what survives kill -9 (L1, L4).
 //
 //   superblock, 4 KiB | records and free space, each record as record.h says
 //
 //   put:     data ─▶ header without its magic ─▶ magic        (then the caller's table)
 //   remove:  magic ─▶ the caller's leases ─▶ free space
 //
-// A record is there if and only if its header is whole, so a scan of the segment is the truth after
-// a crash, whatever was under way. A scan steps from record to record, and through free space by
-// kRecordAlignment.
+// A record exists if and only if its header is whole. So a scan of the segment gives the truth
+// after a crash, whatever was in progress. A scan steps from record to record, and through free
+// space by kRecordAlignment.
 //
-// One thread writes; remote readers read at any time, and check what they got.
+// One thread writes; remote readers read at any time, and check their data.
 #pragma once
 
 #include <cstdint>
@@ -28,37 +28,37 @@ inline constexpr std::uint64_t kSuperblockBytes = 4096;
 
 class Segment {
  public:
-  // Who the memory belongs to; memory of another pool, node or manifest is formatted anew.
+  // The memory's owner; memory of another pool, node or manifest is formatted anew.
   struct Owner {
     std::string pool;
     std::string node;
     std::uint64_t manifest = 0;
   };
 
-  // Takes over the records that are in `memory`, or formats it: with this incarnation, and none.
-  // `found` is called for each record, in order of offset; false drops it. Throws
-  // std::invalid_argument where the memory is too small.
+  // Takes over the records in `memory`, or formats it with this incarnation and no records. Calls
+  // `found` for each record, in order of offset; false drops it. Throws std::invalid_argument if
+  // the memory is too small.
   Segment(std::span<std::byte> memory, const Owner& owner, std::uint32_t fresh_incarnation,
           const std::function<bool(const PlacedRecord&)>& found);
 
-  // Copies a record in. nullopt: no extent is large enough, or 2^32 generations are used up.
+  // Copies a record in. nullopt if no extent is large enough, or 2^32 generations are used up.
   std::optional<PlacedRecord> put(std::uint64_t id, std::span<const std::byte> data);
-  // From now on no reader takes it for a record. Its memory is the returned extent, and is free
-  // only after release().
+  // From now on no reader takes it for a record. Its memory is the returned extent, and becomes
+  // free only by release().
   Extent remove(const PlacedRecord& record);
   void release(const Extent& extent) { free_.release(extent); }
 
-  // A number for a change of the table that is no record: a removal. 0: there are no more.
+  // The generation of a change that is not a record: a removal. 0 if there are no more.
   std::uint32_t next_generation();
 
-  // CRC and header of one that put() or the scan gave.
+  // Checks CRC and header of a record that put() or the scan returned.
   [[nodiscard]] bool intact(const PlacedRecord& record) const;
   [[nodiscard]] std::span<const std::byte> data(const PlacedRecord& record) const {
     return memory_.subspan(record.offset + sizeof(RecordHeader), record.length);
   }
 
   [[nodiscard]] std::uint32_t incarnation() const { return incarnation_; }
-  // Of the newest change; the next one's is larger.
+  // The generation of the newest change; later ones are larger.
   [[nodiscard]] std::uint32_t generation() const { return generation_; }
   [[nodiscard]] std::uint64_t capacity() const { return memory_.size() - kSuperblockBytes; }
   [[nodiscard]] std::uint64_t free_bytes() const { return free_.free_bytes(); }

@@ -64,7 +64,7 @@ std::vector<StoreObject> FileStore::list() {
 void FileStore::open_object(const StoreObject& object) {
   if (fd_ >= 0 && open_name_ == object.name) return;
   close_object();
-  // A name of a manifest is not trusted to stay below the directory.
+  // A manifest's names are untrusted: they may point outside the directory.
   const std::string padded = '/' + object.name + '/';
   const std::string path = directory_ + '/' + object.name;
   if (padded.find("/../") != std::string::npos)

@@ -24,7 +24,7 @@ class FileStore : public Store {
   void close_object();
 
   std::string directory_;
-  // The one read last: records of a shard come one after the other.
+  // The file read last: records of a shard are read one after the other.
   std::string open_name_;
   int fd_ = -1;
 };

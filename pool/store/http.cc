@@ -39,7 +39,7 @@ StoreFault fault_of(long status) {
   return StoreFault::refused;
 }
 
-// Stores explain themselves in XML or JSON; the first words of it, in one line.
+// Stores explain errors in XML or JSON; returns the first words of it, in one line.
 std::string first_words(const std::string& body) {
   std::string out;
   for (const char c : body.substr(0, 300))
@@ -65,7 +65,7 @@ struct Http::Handle {
   CURL* curl;
 };
 
-// Where bytes go. Of an answer that is an error only the first words are kept.
+// The target of received bytes. Of an error answer, only the first words are kept.
 struct Http::Body {
   CURL* curl = nullptr;
   std::span<std::byte> out;

@@ -1,5 +1,5 @@
-// HTTP GET by libcurl, with what stores need of it: ranges, SigV4, redirects that end, stalls that
-// are noticed, and errors as StoreFault. One connection is kept between requests; one thread.
+// HTTP GET by libcurl, with the features that stores need: ranges, SigV4, limited redirects,
+// detection of stalls, and errors as StoreFault. Keeps one connection between requests; one thread.
 #pragma once
 
 #include <cstddef>
@@ -26,12 +26,12 @@ struct HttpRequest {
   std::string credentials;
   std::string signature_scope;
   bool follow_redirects = false;
-  // Where the whole body is asked for by the URL itself (WebHDFS), no Range header is sent.
+  // If the URL itself asks for the whole body (WebHDFS), no Range header is sent.
   bool range_header = true;
 };
 
 struct HttpAnswer {
-  std::string body;  // of get_text()
+  std::string body;  // from get_text()
   std::string etag;
 };
 
@@ -42,9 +42,9 @@ class Http {
   Http(const Http&) = delete;
   Http& operator=(const Http&) = delete;
 
-  // At most `most` bytes of body. Throws StoreError that names the URL.
+  // Gets at most `most` bytes of body. Throws StoreError that names the URL.
   HttpAnswer get_text(const HttpRequest& request, std::size_t most);
-  // Exactly the bytes of the range. Throws StoreError.
+  // Gets exactly the bytes of the range. Throws StoreError.
   HttpAnswer get_range(const HttpRequest& request, const HttpRange& range);
 
  private:

@@ -11,12 +11,12 @@
 namespace tributary::pool {
 namespace {
 
-// A window that follows a parser through an object: headers of small members share a read.
+// A window that follows a parser through an object: one read covers headers of small members.
 class Window {
  public:
   Window(Store& store, const StoreObject& object) : store_(store), object_(object) {}
 
-  // Fewer bytes than asked for at the object's end.
+  // Returns fewer bytes than asked for at the object's end.
   std::span<const std::byte> at(std::uint64_t offset, std::size_t bytes) {
     const auto there = static_cast<std::size_t>(
         offset >= object_.bytes ? 0 : std::min<std::uint64_t>(bytes, object_.bytes - offset));

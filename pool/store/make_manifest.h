@@ -1,4 +1,4 @@
-// Looks through a store and writes down where its records are: a manifest (record/manifest.h).
+// Looks through a store and records where its records are: a manifest (record/manifest.h).
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@ namespace tributary::pool {
 
 enum class DataFormat : std::uint8_t {
   files,  // each object is a record
-  tar,    // WebDataset: members in a row with one key are a record
+  tar,    // WebDataset: consecutive members with one key are a record
   fixed,  // records of `record_bytes` behind `header_bytes`
-  idx,    // as MNIST's: the header says how large records are
+  idx,    // like MNIST's: the header gives the size of records
 };
 
 struct ManifestOptions {
   DataFormat format = DataFormat::files;
   std::uint64_t record_bytes = 0;
   std::uint64_t header_bytes = 0;
-  std::string match = "*";  // which objects, as a shell would
+  std::string match = "*";  // selects objects, like a shell pattern
 };
 
-// Throws StoreError, and ManifestError that names the object and what is wrong with it.
+// Throws StoreError, and ManifestError that names the object and its mistake.
 std::vector<std::byte> make_manifest(Store& store, const ManifestOptions& options);
 
 }  // namespace tributary::pool

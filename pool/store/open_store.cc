@@ -1,4 +1,4 @@
-// From a store's address to the store.
+// Opens the store of an address.
 #include <cstdlib>
 #include <stdexcept>
 
@@ -15,7 +15,7 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// The value, and the key is gone: what is left in the end nobody knows.
+// Returns the value and removes the key: keys that remain in the end are unknown.
 std::string take(StoreUrl& url, const char* key, const std::string& fallback) {
   const auto found = url.query.find(key);
   if (found == url.query.end()) return fallback;

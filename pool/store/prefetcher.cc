@@ -7,12 +7,12 @@ namespace tributary::pool {
 namespace {
 
 constexpr std::uint64_t kMostPiece = 4 << 20;  // unless one record is longer
-constexpr std::uint64_t kMostGap = 32 << 10;   // read and thrown away for one request fewer
+constexpr std::uint64_t kMostGap = 32 << 10;   // read and dropped to save a request
 constexpr std::size_t kMostErrors = 16;
 
 }  // namespace
 
-// Records of one shard that one request reads.
+// Records of one shard that are read by one request.
 struct Prefetcher::Piece {
   std::uint32_t shard = 0;
   std::uint64_t offset = 0;
@@ -41,7 +41,7 @@ void Prefetcher::work(std::uint64_t seed, const Target& target) {
   std::vector<std::byte> buffer;
   const std::uint64_t group = std::uint64_t{1} << manifest_.group_shift();
   for (;;) {
-    // From one group's boundary to the next, so that owners do not change inside.
+    // Goes from one group's boundary to the next, so that owners do not change inside.
     std::uint64_t from = next_.load(std::memory_order_relaxed);
     std::uint64_t to = 0;
     do {

@@ -1,9 +1,9 @@
-// Fills a node ahead of use: reads the records it wants from the store, several at a time (L1).
+// Fills a node ahead of use: reads the wanted records from the store, several at a time (L1).
 //
 //   groups of ids ──▶ workers, each with a store of its own ──▶ deliver(id, data)
 //
-// Records that lie behind each other in a shard are read in one request. What cannot be read is
-// skipped and named, or ends the fill, as the user chose.
+// Records that follow each other in a shard are read in one request. A record that cannot be read
+// is skipped and named, or ends the fill, as configured.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct FillProgress {
   std::uint64_t wanted = 0;  // records
   std::uint64_t stored = 0;
   std::uint64_t stored_bytes = 0;
-  std::uint64_t full = 0;    // read, or not read, and not taken: the node is full
+  std::uint64_t full = 0;    // read or not, the node is full and did not accept them
   std::uint64_t failed = 0;  // could not be read
   std::uint64_t retries = 0;
   bool running = false;
@@ -37,7 +37,7 @@ struct FillProgress {
 
 class Prefetcher {
  public:
-  // `store` is only cloned from.
+  // `store` is only cloned.
   Prefetcher(const Store& store, const Manifest& manifest, const FillOptions& options)
       : store_(store), manifest_(manifest), options_(options) {}
 
@@ -46,9 +46,9 @@ class Prefetcher {
     std::function<bool(std::uint64_t id)> wants;                                      // any thread
     std::function<Taken(std::uint64_t id, std::span<const std::byte> data)> deliver;  // any thread
   };
-  // Returns when the ids [first, first + count) are done. Not to be called twice at a time.
+  // Returns when the ids [first, first + count) are done. Only one call at a time.
   void run(std::uint64_t first, std::uint64_t count, const Target& target);
-  // Ends run() soon; any thread.
+  // Makes run() end soon; any thread.
   void stop() { stop_.set(); }
 
   [[nodiscard]] FillProgress progress() const;

@@ -1,6 +1,6 @@
-// Reads records from the store, tries again what may pass, and gives up when told to stop.
+// Reads records from the store, retries after temporary errors, and gives up when told to stop.
 //
-// One instance is one thread's. Waits between tries end at once when the stop flag is set.
+// One thread per instance. Waits between tries end at once when the stop flag is set.
 #pragma once
 
 #include <atomic>
@@ -21,11 +21,11 @@ class StopFlag {
  public:
   void set();
   [[nodiscard]] bool is_set() const { return set_.load(std::memory_order_acquire); }
-  // False: it was set before the time was over.
+  // Returns false if it was set before the time was over.
   bool wait(Duration time);
 
  private:
-  std::atomic<bool> set_{false};  // pairs set() with every reader's look
+  std::atomic<bool> set_{false};  // pairs set() with every reader's check
   std::mutex mutex_;
   std::condition_variable changed_;
 };
@@ -34,7 +34,7 @@ struct ReaderCounters {
   std::atomic<std::uint64_t> requests{0};
   std::atomic<std::uint64_t> bytes{0};
   std::atomic<std::uint64_t> retries{0};
-  std::atomic<std::uint64_t> failures{0};  // given up
+  std::atomic<std::uint64_t> failures{0};  // requests given up
 };
 
 class RecordReader {
@@ -48,10 +48,10 @@ class RecordReader {
         counters_(counters),
         seed_(seed) {}
 
-  // Bytes of one shard. Throws StoreError: what is left after all tries, or `unavailable` when
-  // stopped.
+  // Reads bytes of one shard. Throws StoreError: the error after the last try, or `unavailable`
+  // when stopped.
   void read(std::uint32_t shard, std::uint64_t offset, std::span<std::byte> out);
-  // A whole record; `out` has its length.
+  // Reads a whole record; `out` must have its length.
   void read_record(std::uint64_t id, std::span<std::byte> out) {
     const Source source = manifest_.source(id);
     read(source.shard, source.offset, out);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
+#include <string_view>
 
 #include "pool/store/url.h"
 
@@ -10,8 +12,8 @@ namespace {
 
 constexpr std::size_t kMostPage = 16 << 20;
 
-// Text between <name> and </name> from `from` on; `from` moves behind it. False: there is none
-// before `end`.
+// Finds the text between <name> and </name> from `from` on, and moves `from` behind it. Returns
+// false if there is none before `end`.
 bool element(const std::string& xml, const char* name, std::size_t& from, std::size_t end,
              std::string& out) {
   std::string open("<");
@@ -27,17 +29,44 @@ bool element(const std::string& xml, const char* name, std::size_t& from, std::s
   return true;
 }
 
-std::string unescape(const std::string& text) {
-  static constexpr std::pair<std::string_view, char> kNames[] = {
-      {"&amp;", '&'},   {"&lt;", '<'},  {"&gt;", '>'},  {"&quot;", '"'},
-      {"&apos;", '\''}, {"&#34;", '"'}, {"&#39;", '\''}};
+// The UTF-8 of a code point.
+std::string utf8(std::uint32_t c) {
+  const auto byte = [](std::uint32_t bits) { return static_cast<char>(bits); };
+  const auto tail = [&](int shift) { return byte(0x80 | (c >> shift & 0x3F)); };
+  if (c < 0x80) return {byte(c)};
+  if (c < 0x800) return {byte(0xC0 | c >> 6), tail(0)};
+  if (c < 0x10000) return {byte(0xE0 | c >> 12), tail(6), tail(0)};
+  return {byte(0xF0 | c >> 18), tail(12), tail(6), tail(0)};
+}
+
+// The character for "&NAME;", by name or by number ("#39", "#x27"); nullopt if there is none.
+std::optional<std::string> character(std::string_view name) {
+  static constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"amp", "&"}, {"lt", "<"}, {"gt", ">"}, {"quot", "\""}, {"apos", "'"}};
+  for (const auto& [known, text] : kNames)
+    if (name == known) return std::string(text);
+  if (!name.starts_with('#')) return std::nullopt;
+  name.remove_prefix(1);
+  const bool hexadecimal = name.starts_with('x');
+  if (hexadecimal) name.remove_prefix(1);
+  std::uint32_t number = 0;
+  const char* const end = name.data() + name.size();
+  const auto [at, error] = std::from_chars(name.data(), end, number, hexadecimal ? 16 : 10);
+  constexpr std::uint32_t kLastCharacter = 0x10FFFF;
+  if (error != std::errc{} || at != end || number > kLastCharacter) return std::nullopt;
+  return utf8(number);
+}
+
+std::string unescape(std::string_view text) {
+  constexpr std::size_t kLongest = 10;  // "&#x10FFFF;"
   std::string out;
-  for (std::size_t i = 0; i < text.size();) {
-    const auto found = std::find_if(std::begin(kNames), std::end(kNames), [&](const auto& name) {
-      return text.compare(i, name.first.size(), name.first) == 0;
-    });
-    out += found == std::end(kNames) ? text[i] : found->second;
-    i += found == std::end(kNames) ? 1 : found->first.size();
+  while (!text.empty()) {
+    const std::size_t end = text.front() == '&' ? text.substr(0, kLongest).find(';') : 0;
+    const auto found = end == 0 || end == std::string_view::npos
+                           ? std::nullopt
+                           : character(text.substr(1, end - 1));
+    out += found ? *found : std::string(1, text.front());
+    text.remove_prefix(found ? end + 1 : 1);
   }
   return out;
 }
@@ -103,7 +132,7 @@ std::vector<StoreObject> S3Store::list() {
   std::vector<StoreObject> out;
   std::string token;
   do {
-    // Sorted by name, as the signature wants them.
+    // Sorted by name, as the signature requires.
     std::string query = "?";
     if (!token.empty()) query += "continuation-token=" + percent_encode(token, false) + "&";
     query += "list-type=2";

@@ -1,7 +1,7 @@
 // An external store of training data: objects with names, sizes and versions, read in pieces (L1).
 //
-// One instance is one thread's: it keeps its connection open between reads. clone() makes another
-// one for another thread.
+// One thread per instance: it keeps its connection open between reads. clone() makes an instance
+// for another thread.
 #pragma once
 
 #include <cstddef>
@@ -20,10 +20,10 @@ enum class StoreFault : std::uint8_t {
   not_found,    // 404, no such file
   denied,       // 403, 401, no rights
   changed,      // another size or version than the manifest's
-  refused,      // an answer that another try does not change: other 4xx, redirects without end
+  refused,      // an answer that stays the same: other 4xx, endless redirects
   unavailable,  // 5xx, 429, no connection
-  timeout,      // hangs
-  incomplete,   // fewer bytes than it said, or than were asked for
+  timeout,      // no byte for too long
+  incomplete,   // fewer bytes than announced, or than asked for
 };
 const char* name_of(StoreFault fault);
 
@@ -31,7 +31,7 @@ class StoreError : public std::runtime_error {
  public:
   StoreError(StoreFault fault, const std::string& text) : std::runtime_error(text), fault_(fault) {}
   [[nodiscard]] StoreFault fault() const { return fault_; }
-  // Another try may succeed.
+  // True if another try may succeed.
   [[nodiscard]] bool passing() const { return fault_ >= StoreFault::unavailable; }
 
  private:
@@ -41,7 +41,7 @@ class StoreError : public std::runtime_error {
 struct StoreObject {
   std::string name;  // below the store's address
   std::uint64_t bytes = 0;
-  std::uint64_t version = 0;  // another one when the object is another; 0: the store has none
+  std::uint64_t version = 0;  // changes with the object; 0: the store has none
 };
 
 struct StoreTimeouts {
@@ -54,15 +54,15 @@ class Store {
   virtual ~Store() = default;
   // Every object, sorted by name. Throws StoreError.
   virtual std::vector<StoreObject> list() = 0;
-  // Fills `out` with the object's bytes from `offset` on. Throws StoreError; `changed` where the
-  // store shows that it is not the object of the manifest any more.
+  // Fills `out` with the object's bytes from `offset` on. Throws StoreError; `changed` if the store
+  // shows that the object is not the manifest's any more.
   virtual void read(const StoreObject& object, std::uint64_t offset, std::span<std::byte> out) = 0;
   [[nodiscard]] virtual std::unique_ptr<Store> clone() const = 0;
 };
 
 // file:///DIRECTORY, s3://BUCKET[/PREFIX][?endpoint=URL&region=NAME], webhdfs://HOST:PORT/DIRECTORY
-// [?user=NAME]. S3 credentials are AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN
-// of the environment; without them requests are not signed. Throws std::invalid_argument.
+// [?user=NAME]. S3 credentials: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN in the
+// environment; without them requests are not signed. Throws std::invalid_argument.
 std::unique_ptr<Store> open_store(const std::string& url, const StoreTimeouts& timeouts = {});
 
 // FNV-1a, for versions; never 0.

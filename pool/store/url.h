@@ -1,4 +1,4 @@
-// Addresses of stores, taken apart; and the escapes that URLs need.
+// Parses addresses of stores, and converts the escapes of URLs.
 #pragma once
 
 #include <map>
@@ -9,15 +9,15 @@ namespace tributary::pool {
 
 struct StoreUrl {
   std::string scheme;
-  std::string host;  // with its port; of s3 the bucket
+  std::string host;  // with its port; for s3 the bucket
   std::string path;  // begins with '/', or is empty; escapes resolved
   std::map<std::string, std::string> query;
 };
 
-// Throws std::invalid_argument that says what is wrong with it.
+// Throws std::invalid_argument with the mistake.
 StoreUrl parse_store_url(std::string_view url);
 
-// All but letters, digits, "-._~", and '/' where `keep_slash`.
+// Encodes all but letters, digits, "-._~", and '/' if `keep_slash`.
 std::string percent_encode(std::string_view text, bool keep_slash);
 // Throws std::invalid_argument for a '%' without two hexadecimal digits.
 std::string percent_decode(std::string_view text);

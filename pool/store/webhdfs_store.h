@@ -1,6 +1,6 @@
 // Files of HDFS by its REST interface, WebHDFS: LISTSTATUS, GETFILESTATUS, and OPEN, which answers
-// with a redirect to the node that has the bytes. Versions are modification times; an object's is
-// asked for before its first read.
+// with a redirect to the node that has the bytes. Versions are modification times; an object's
+// version is checked before its first read.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@ namespace tributary::pool {
 struct WebHdfsOptions {
   std::string server;     // HOST:PORT of the name node
   std::string directory;  // begins with '/', no '/' at the end
-  std::string user;       // empty: none is named
+  std::string user;       // empty: no user is named
   std::string scheme = "http";
 };
 

@@ -1,4 +1,4 @@
-// Which transport serves an address, and readers of any.
+// Chooses the transport for an address, and makes readers for any transport.
 #include <arpa/inet.h>
 
 #include "pool/transport/fabric.h"
@@ -22,9 +22,12 @@ class AnyDomain : public ReadDomain {
     return read_by_fabric(memory);
   }
   std::unique_ptr<RegisteredBuffer> register_buffer(std::span<std::byte> buffer) override {
-    // Nothing but verbs needs it. The domain of verbs registers with a device when the first
+    // Only verbs needs it. The verbs domain registers buffers with a device when the first
     // connection uses it.
     return verbs().register_buffer(buffer);
+  }
+  std::unique_ptr<RegisteredBuffer> register_device(const DeviceBuffer& memory) override {
+    return verbs().register_device(memory);
   }
 
  private:

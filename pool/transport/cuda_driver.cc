@@ -27,6 +27,11 @@ CudaFunctions functions_of(void* library) {
   find(library, "cuMemcpyHtoDAsync_v2", f.copy_to_device);
   find(library, "cuPointerGetAttribute", f.pointer_attribute);
   find(library, "cuGetErrorString", f.error_string);
+  find(library, "cuMemcpyDtoHAsync_v2", f.copy_to_host);
+  find(library, "cuMemGetAddressRange_v2", f.address_range);
+  find(library, "cuPointerSetAttribute", f.set_pointer_attribute);
+  f.range_handle =
+      reinterpret_cast<decltype(f.range_handle)>(dlsym(library, "cuMemGetHandleForAddressRange"));
   return f;
 }
 

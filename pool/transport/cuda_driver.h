@@ -1,4 +1,4 @@
-// The part of NVIDIA's driver interface that loads need, found at run time: nothing is linked.
+// The part of NVIDIA's driver interface that loads need, loaded at run time: nothing is linked.
 //
 // Names, values and signatures are those of the CUDA Driver API reference, version 4 and later.
 #pragma once
@@ -37,11 +37,16 @@ struct CudaFunctions {
   CuResult (*copy_to_device)(CuDevicePtr, const void*, std::size_t, CuStream) = nullptr;
   CuResult (*pointer_attribute)(void*, int, CuDevicePtr) = nullptr;
   CuResult (*error_string)(CuResult, const char**) = nullptr;
+  CuResult (*copy_to_host)(void*, CuDevicePtr, std::size_t, CuStream) = nullptr;
+  CuResult (*address_range)(CuDevicePtr*, std::size_t*, CuDevicePtr) = nullptr;
+  CuResult (*set_pointer_attribute)(const void*, int, CuDevicePtr) = nullptr;
+  // Only in drivers from 11.7 on, else null.
+  CuResult (*range_handle)(void*, CuDevicePtr, std::size_t, int, unsigned long long) = nullptr;
 };
 
 class CudaDriver {
  public:
-  // Throws GpuError that says what is missing.
+  // Throws GpuError that names the missing part.
   explicit CudaDriver(const std::string& library = "libcuda.so.1");
   ~CudaDriver();
   CudaDriver(const CudaDriver&) = delete;

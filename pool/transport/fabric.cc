@@ -29,8 +29,8 @@ fi_info* find(TransportKind kind, const std::string& host, int& result) {
   return info;
 }
 
-// The provider names its memory after the process id. What has this one's before its first
-// endpoint was left by a process that was killed, and would make the endpoint "busy".
+// The provider names its memory by the process id. Memory with this id before its first endpoint is
+// a killed process's, and would make the endpoint "busy".
 void remove_what_a_killed_process_left() {
   static std::atomic<pid_t> done{0};
   const pid_t own = ::getpid();

@@ -1,4 +1,4 @@
-// libfabric's objects, opened and closed in order; for fabric_server.cc and fabric_reader.cc.
+// libfabric's objects, opened and closed in order, for fabric_server.cc and fabric_reader.cc.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -29,8 +29,8 @@ void check_fabric(int result, const std::string& what);
 
 // A reliable-datagram endpoint with its queue, ready for use. Members close last to first.
 struct FabricEndpoint {
-  // `kind`: tcp or shm. `host`: the source address; empty: any. `blocking`: the queue has a file to
-  // wait for.
+  // `kind`: tcp or shm. `host`: the source address; empty: any. `blocking`: the queue has a file
+  // descriptor to wait for.
   FabricEndpoint(TransportKind kind, const std::string& host, bool blocking);
 
   struct InfoFree {
@@ -48,7 +48,7 @@ struct FabricEndpoint {
 std::unique_ptr<MemoryServer> serve_by_fabric(TransportKind kind, const std::string& host,
                                               std::span<std::byte> memory);
 std::unique_ptr<NodeReader> read_by_fabric(const RemoteMemory& memory);
-// Removes the shm provider's regions of a process id ("PID:...") from a folder.
+// Removes a process's regions of the shm provider ("PID:...") from a folder.
 void remove_shm_regions(const std::string& folder, int pid);
 
 }  // namespace tributary::pool

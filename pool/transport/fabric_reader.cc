@@ -1,4 +1,4 @@
-// Reads of one node over libfabric, with an endpoint of their own: closing it ends them all.
+// Reads one node over libfabric, with its own endpoint: closing it ends all reads.
 #include <rdma/fi_errno.h>
 
 #include <array>
@@ -9,7 +9,7 @@
 namespace tributary::pool {
 namespace {
 
-// More in flight gain nothing, and a node's queue has a bound, too.
+// More in flight gain nothing, and a node's queue is limited, too.
 constexpr std::size_t kMostInFlight = 128;
 
 class FabricReader : public NodeReader {
@@ -81,7 +81,7 @@ class FabricReader : public NodeReader {
     const auto* const at = static_cast<const Slot*>(context);
     return at >= reads_.data() && at < reads_.data() + reads_.size();
   }
-  // `context` is a slot's first member.
+  // `context` points to a slot's first member.
   Completion finish(void* context, bool good) {
     Slot* const slot = static_cast<Slot*>(context);
     free_.push_back(static_cast<std::size_t>(slot - reads_.data()));

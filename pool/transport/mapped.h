@@ -2,8 +2,8 @@
 //
 //   loader ──key──▶ abstract UNIX socket of the node ──descriptor, read-only──▶ loader maps it
 //
-// The connection stays open for as long as the node serves. A reader's mapping outlives the node:
-// what it reads after that is checked as ever, and the control connection says that the node is
+// The connection stays open as long as the node serves. A reader's mapping outlives the node:
+// its later reads are checked as before, and the control connection shows that the node is
 // gone.
 #pragma once
 
@@ -15,8 +15,8 @@ namespace tributary::pool {
 
 inline constexpr int kMappedHandshakeMs = 2000;
 
-// Address of an abstract socket; `name` without the leading zero. Throws TransportError for one
-// that is empty or too long.
+// Address of an abstract socket; `name` without the leading zero. Throws TransportError if it is
+// empty or too long.
 struct AbstractAddress {
   explicit AbstractAddress(std::span<const std::byte> name);
   [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }

@@ -1,5 +1,5 @@
 // Copies records out of a node's memory file. A copy is done when post() returns; poll() only
-// tells.
+// reports it.
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -17,7 +17,7 @@
 namespace tributary::pool {
 namespace {
 
-// The caller checks what was copied while it is still in the core's cache.
+// The caller checks the copied data while it is still in the core's cache.
 constexpr std::size_t kMostWaitingBytes = 32 << 10;
 
 [[noreturn]] void fail(const std::string& what) {
@@ -96,7 +96,7 @@ class MappedReader : public NodeReader {
   const std::byte* bytes_ = nullptr;
   const std::uint64_t size_;
   File connection_;
-  std::deque<std::uint64_t> waiting_;  // contexts of copies that poll() has not told of
+  std::deque<std::uint64_t> waiting_;  // contexts of copies that poll() has not reported yet
   std::size_t waiting_bytes_ = 0;
 };
 

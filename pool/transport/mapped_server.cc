@@ -1,4 +1,4 @@
-// Hands a read-only descriptor of the node's memory file to those who know the key.
+// Hands a read-only descriptor of the node's memory file to readers that know the key.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -68,7 +68,7 @@ class MappedServer : public MemoryServer {
       for (const File& reader : readers_) files.push_back({reader.get(), POLLIN, 0});
       if (poll(files.data(), files.size(), -1) < 0 && errno != EINTR) return;
       if (files[0].revents != 0) return;
-      // From the back, so that those still to be looked at keep their places.
+      // From the back, so that readers not checked yet keep their places.
       for (std::size_t i = readers_.size(); i-- > 0;)
         if (files[i + 2].revents != 0 && !answer(readers_[i].get()))
           readers_.erase(readers_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -81,7 +81,7 @@ class MappedServer : public MemoryServer {
     if (reader.get() >= 0 && readers_.size() < kMostReaders) readers_.push_back(std::move(reader));
   }
 
-  // False: the connection ends. The key comes once, as one packet.
+  // Returns false if the connection ends. The key comes once, as one packet.
   bool answer(int reader) {
     std::uint64_t key = 0;
     if (recv(reader, &key, sizeof key, MSG_DONTWAIT) != sizeof key || key != memory_.key)
@@ -107,7 +107,7 @@ class MappedServer : public MemoryServer {
   File listener_;
   File readable_;  // the memory, O_RDONLY
   RemoteMemory memory_;
-  std::vector<File> readers_;  // the thread's
+  std::vector<File> readers_;  // used only by the thread
   std::thread thread_;
 };
 

@@ -1,4 +1,4 @@
-// Reads of a node's memory by a loader, whatever carries them (L2).
+// Reads of a node's memory by a loader, over any transport (L2).
 //
 //   node:    serve_memory()  ──▶ RemoteMemory, which the node's control connection hands out
 //   loader:  ReadDomain ──connect(RemoteMemory)──▶ NodeReader ──post()/poll()──▶ completions
@@ -10,7 +10,7 @@
 //   shm           libfabric's shm: between processes of one machine; a thread of the node polls.
 //                 The kernel's right to read another process's memory guards it, not the key
 //
-// A NodeReader and its domain are one thread's. Closing a NodeReader ends all that is in flight: no
+// One thread uses a NodeReader and its domain. Closing a NodeReader ends all reads in flight: no
 // byte arrives in a target after that.
 #pragma once
 
@@ -41,32 +41,32 @@ struct RemoteMemory {
   std::uint64_t key = 0;
 };
 
-// Memory of a node. `file` is the one that `bytes` maps from its beginning; -1: there is none, and
+// Memory of a node. `file` is the file that `bytes` maps from its beginning; -1: there is none, and
 // `mapped` is not possible.
 struct LocalMemory {
   std::span<std::byte> bytes;
   int file = -1;
 };
 
-// Registered memory, readable by those who know the key, until it is destroyed.
+// Registered memory, readable for holders of the key, until it is destroyed.
 class MemoryServer {
  public:
   virtual ~MemoryServer() = default;
   [[nodiscard]] virtual const RemoteMemory& memory() const = 0;
 };
 
-// `automatic`: verbs where there is a device for `host`, else mapped for a loopback address, else
-// tcp. `host`: IPv4 or IPv6 address of this node that loaders reach. Throws TransportError.
+// `automatic`: verbs if there is a device for `host`, else mapped for a loopback address, else tcp.
+// `host`: IPv4 or IPv6 address of this node that loaders reach. Throws TransportError.
 std::unique_ptr<MemoryServer> serve_memory(TransportKind kind, const std::string& host,
                                            const LocalMemory& memory);
-// What `automatic` becomes.
+// The transport that `automatic` selects.
 TransportKind choose_transport(const std::string& host);
 
 struct Read {
-  std::uint64_t offset = 0;     // of the remote memory; header first, data behind it
+  std::uint64_t offset = 0;     // in the remote memory; header first, data behind it
   std::span<std::byte> header;  // outlives the completion
-  std::span<std::byte> data;    // may be empty; registered, where the transport needs that
-  std::uint64_t context = 0;    // comes back with the completion
+  std::span<std::byte> data;    // may be empty; registered, if the transport needs that
+  std::uint64_t context = 0;    // returned with the completion
 };
 struct Completion {
   std::uint64_t context = 0;
@@ -76,34 +76,46 @@ struct Completion {
 class NodeReader {
  public:
   virtual ~NodeReader() = default;
-  // False: as many are in flight as there can be; poll() first. Throws TransportError where the
-  // node cannot be read any more.
+  // Returns false if the maximum is in flight; then call poll(). Throws TransportError if the node
+  // cannot be read any more.
   virtual bool post(const Read& read) = 0;
-  // Up to out.size() completions; 0 where there is none yet. Throws TransportError.
+  // Returns up to out.size() completions; 0 if there is none yet. Throws TransportError.
   virtual std::size_t poll(std::span<Completion> out) = 0;
-  // A file that becomes readable when poll() has something, asked for right before waiting. -1: do
-  // not wait; there is something, or poll() alone tells.
+  // A file descriptor that becomes readable when poll() has a result; ask for it right before
+  // waiting. -1: do not wait; there is a result, or only poll() can tell.
   [[nodiscard]] virtual int wait_file() = 0;
   [[nodiscard]] virtual std::size_t in_flight() const = 0;
   [[nodiscard]] virtual TransportKind kind() const = 0;
+  // Whether Read::data may be this device memory: it is registered, and no CPU touches it.
+  [[nodiscard]] virtual bool reaches(std::span<const std::byte>) const { return false; }
 };
 
-// A target that a user registered; ends with its destruction.
+// A target that a user registered; destruction ends the registration.
 class RegisteredBuffer {
  public:
   virtual ~RegisteredBuffer() = default;
 };
 
+// Memory of a device such as a GPU, at its driver's address. `dmabuf`: a file of memory in which it
+// begins at `offset`; -1: there is none.
+struct DeviceBuffer {
+  std::span<std::byte> bytes;
+  int dmabuf = -1;
+  std::uint64_t offset = 0;
+};
+
 class ReadDomain {
  public:
   virtual ~ReadDomain() = default;
-  // Throws TransportError that says which node's address it was.
+  // Throws TransportError that names the node's address.
   virtual std::unique_ptr<NodeReader> connect(const RemoteMemory& memory) = 0;
-  // Registers a target with the devices that need it, now and when they are first used.
+  // Registers a target with the devices that need it, now or when they are first used.
   virtual std::unique_ptr<RegisteredBuffer> register_buffer(std::span<std::byte> buffer) = 0;
+  // The same for a device's memory, if RDMA devices support it: NodeReader::reaches() tells.
+  virtual std::unique_ptr<RegisteredBuffer> register_device(const DeviceBuffer& memory) = 0;
 };
 
-// A domain that reads from nodes of every transport this machine has.
+// A domain that reads from nodes over every transport that this machine has.
 std::unique_ptr<ReadDomain> make_read_domain();
 
 }  // namespace tributary::pool

@@ -1,5 +1,5 @@
-// RC READ by librdmacm and libibverbs: the loader's device reads the node's memory, and no CPU of
-// the node takes part. For verbs_server.cc, verbs_reader.cc and choose.cc.
+// RC READ by librdmacm and libibverbs: the loader's device reads the node's memory without the
+// node's CPU. For verbs_server.cc, verbs_reader.cc and choose.cc.
 #pragma once
 
 #include <rdma/rdma_cma.h>
@@ -16,7 +16,7 @@ struct EventChannelClose {
 };
 using EventChannel = std::unique_ptr<rdma_event_channel, EventChannelClose>;
 struct IdDestroy {
-  // The queue pair, where there is one, goes first.
+  // Destroys the queue pair first, if there is one.
   void operator()(rdma_cm_id* id) const {
     if (id->qp != nullptr) rdma_destroy_qp(id);
     rdma_destroy_id(id);
@@ -35,7 +35,7 @@ using VerbsPtr = std::unique_ptr<T, VerbsFree>;
 // Throws TransportError: "WHAT: errno's text".
 [[noreturn]] void fail_verbs(const std::string& what);
 
-// True where an RDMA device has this address.
+// True if an RDMA device has this address.
 bool verbs_has(const std::string& host);
 std::unique_ptr<MemoryServer> serve_by_verbs(const std::string& host, std::span<std::byte> memory);
 std::unique_ptr<ReadDomain> make_verbs_domain();

@@ -5,77 +5,27 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <list>
-#include <map>
-#include <vector>
 
 #include "pool/transport/verbs.h"
+#include "pool/transport/verbs_region.h"
 
 namespace tributary::pool {
 namespace {
 
 constexpr int kConnectMs = 5000;
 constexpr std::uint32_t kMostInFlight = 256;
-// Of READs that a queue pair may have outstanding on the wire; devices say at most 16 to 128.
+// The most READs that a queue pair has outstanding on the wire; devices allow 16 to 128.
 constexpr int kMostOutstanding = 16;
-
-// Targets, and their registrations with each device that a connection uses.
-class Registry {
- public:
-  struct Buffer {
-    std::span<std::byte> bytes;
-    std::map<ibv_pd*, VerbsPtr<ibv_mr>> regions;
-  };
-
-  std::list<Buffer>::iterator add(std::span<std::byte> bytes) {
-    buffers_.push_front({bytes, {}});
-    for (const auto& [_, pd] : domains_) register_with(pd.get(), buffers_.front());
-    return buffers_.begin();
-  }
-  void remove(std::list<Buffer>::iterator at) { buffers_.erase(at); }
-
-  ibv_pd* domain_of(ibv_context* device) {
-    auto& domain = domains_[device];
-    if (domain) return domain.get();
-    domain.reset(ibv_alloc_pd(device));
-    if (!domain) fail_verbs("verbs: protection domain");
-    for (Buffer& buffer : buffers_) register_with(domain.get(), buffer);
-    return domain.get();
-  }
-
-  std::uint32_t key_of(ibv_pd* domain, std::span<const std::byte> part) const {
-    for (const Buffer& buffer : buffers_) {
-      if (part.data() < buffer.bytes.data() ||
-          part.data() + part.size() > buffer.bytes.data() + buffer.bytes.size())
-        continue;
-      return buffer.regions.at(domain)->lkey;
-    }
-    throw TransportError("verbs: the target is not registered; register_buffer() it first");
-  }
-
- private:
-  static void register_with(ibv_pd* domain, Buffer& buffer) {
-    VerbsPtr<ibv_mr> region(
-        ibv_reg_mr(domain, buffer.bytes.data(), buffer.bytes.size(), IBV_ACCESS_LOCAL_WRITE));
-    if (!region)
-      fail_verbs("verbs: registering a target of " + std::to_string(buffer.bytes.size()) +
-                 " bytes (is the limit on locked memory high enough?)");
-    buffer.regions[domain] = std::move(region);
-  }
-
-  std::map<ibv_context*, VerbsPtr<ibv_pd>> domains_;
-  std::list<Buffer> buffers_;  // newest first
-};
 
 class Registered : public RegisteredBuffer {
  public:
-  Registered(std::shared_ptr<Registry> registry, std::span<std::byte> bytes)
-      : registry_(std::move(registry)), at_(registry_->add(bytes)) {}
+  Registered(std::shared_ptr<Registry> registry, const DeviceBuffer& memory, bool host)
+      : registry_(std::move(registry)), at_(registry_->add(memory, host)) {}
   ~Registered() override { registry_->remove(at_); }
 
  private:
   std::shared_ptr<Registry> registry_;
-  std::list<Registry::Buffer>::iterator at_;
+  Registry::Place at_;
 };
 
 class VerbsReader : public NodeReader {
@@ -134,8 +84,8 @@ class VerbsReader : public NodeReader {
     return static_cast<std::size_t>(got);
   }
 
-  // What came between the last poll() and the arming raises no event: the first time it arms, and
-  // says that poll() is to look again.
+  // A completion between the last poll() and the arming raises no event. So the first call arms,
+  // and returns that poll() must be called again.
   [[nodiscard]] int wait_file() override {
     if (armed_) return notices_->fd;
     if (ibv_req_notify_cq(completions_.get(), 0) != 0) fail_verbs("verbs: arming completions");
@@ -144,6 +94,9 @@ class VerbsReader : public NodeReader {
   }
   [[nodiscard]] std::size_t in_flight() const override { return in_flight_; }
   [[nodiscard]] TransportKind kind() const override { return TransportKind::verbs; }
+  [[nodiscard]] bool reaches(std::span<const std::byte> device) const override {
+    return registry_->reaches(domain_, device);
+  }
 
  private:
   void connect() {
@@ -203,7 +156,7 @@ class VerbsReader : public NodeReader {
   VerbsPtr<ibv_comp_channel> notices_;
   bool armed_ = false;  // the next completion raises an event
   VerbsPtr<ibv_cq> completions_;
-  CmId id_;  // after the queue that its queue pair uses
+  CmId id_;  // after the queue, which its queue pair uses
   ibv_pd* domain_ = nullptr;
   std::uint32_t most_in_flight_ = 0;
   std::uint32_t in_flight_ = 0;
@@ -215,7 +168,10 @@ class VerbsDomain : public ReadDomain {
     return std::make_unique<VerbsReader>(registry_, memory);
   }
   std::unique_ptr<RegisteredBuffer> register_buffer(std::span<std::byte> buffer) override {
-    return std::make_unique<Registered>(registry_, buffer);
+    return std::make_unique<Registered>(registry_, DeviceBuffer{buffer}, true);
+  }
+  std::unique_ptr<RegisteredBuffer> register_device(const DeviceBuffer& memory) override {
+    return std::make_unique<Registered>(registry_, memory, false);
   }
 
  private:

@@ -1,4 +1,4 @@
-// A node's memory for RC READ: registered once; a thread accepts loaders, and that is all it does.
+// A node's memory for RC READ: registered once; a thread only accepts loaders.
 #include <netdb.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -43,7 +43,9 @@ class VerbsServer : public MemoryServer {
     listener_ = bound_id(channel_.get(), host);
     domain_.reset(ibv_alloc_pd(listener_->verbs));
     if (!domain_) fail_verbs("verbs: protection domain");
-    region_.reset(ibv_reg_mr(domain_.get(), memory.data(), memory.size(), IBV_ACCESS_REMOTE_READ));
+    constexpr int kRemoteAccess =
+        IBV_ACCESS_REMOTE_READ;  // an int: the macro adds another enumeration's
+    region_.reset(ibv_reg_mr(domain_.get(), memory.data(), memory.size(), kRemoteAccess));
     if (!region_)
       fail_verbs("verbs: registering " + std::to_string(memory.size()) +
                  " bytes (is the limit on locked memory high enough?)");
@@ -83,7 +85,7 @@ class VerbsServer : public MemoryServer {
       const auto kind = event->event;
       rdma_cm_id* const id = event->id;
       const rdma_conn_param asked = event->param.conn;
-      rdma_ack_cm_event(event);  // an id with an event that is not acknowledged cannot be destroyed
+      rdma_ack_cm_event(event);  // an id with an unacknowledged event cannot be destroyed
       if (kind == RDMA_CM_EVENT_CONNECT_REQUEST)
         accept(CmId(id), asked);
       else if (kind == RDMA_CM_EVENT_DISCONNECTED || kind == RDMA_CM_EVENT_CONNECT_ERROR ||
@@ -123,7 +125,7 @@ class VerbsServer : public MemoryServer {
   VerbsPtr<ibv_mr> region_;
   ibv_device_attr device_{};
   RemoteMemory memory_;
-  std::map<rdma_cm_id*, Reader> readers_;  // the thread's
+  std::map<rdma_cm_id*, Reader> readers_;  // used only by the thread
   std::thread thread_;
 };
 

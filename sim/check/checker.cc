@@ -47,12 +47,29 @@ bool benign(const Scenario& s) {
     return job.deadline >= Duration::seconds(1) && job.lease >= Duration::seconds(1) &&
            job.op_timeout >= Duration::seconds(3) && job.join_timeout >= Duration::seconds(8);
   });
-  return s.script.empty() && s.changes.empty() && s.hostile.packets == 0 &&
+  // Drains are no faults: callers notice a pause, if anything.
+  const bool calm = std::all_of(s.script.begin(), s.script.end(), [](const ScriptEntry& e) {
+    return e.action == ScriptAction::drain;
+  });
+  return calm && s.changes.empty() && s.hostile.packets == 0 &&
          l.loss_ppm + l.corrupt_ppm + l.stray_ppm <= 10'000 &&
          l.reorder_delay_max <= Duration::ms(5) && l.bits_per_second == 0 && patient;
 }
 
-// Nothing is lost, and nobody stands still but workers: who is late has sent late.
+// Whether data that was sent arrives in time all the same. A switch that loses power loses only
+// data of the ranks below it.
+bool delays_nothing(const Scenario& s, const ScriptEntry& e) {
+  switch (e.action) {
+    case ScriptAction::pause: return e.target == ScriptTarget::worker;
+    case ScriptAction::drain:
+    case ScriptAction::exclude: return true;
+    case ScriptAction::crash:
+      return e.target == ScriptTarget::aggregator && e.index != 0 && e.index < s.switches.size();
+    default: return false;
+  }
+}
+
+// Nothing is lost, and only workers pause: a rank that is late has sent late.
 bool is_punctual(const Scenario& s) {
   const LinkQuality& l = s.links;
   return s.changes.empty() && s.hostile.packets == 0 && s.hostile.faulty_ppm == 0 &&
@@ -60,9 +77,8 @@ bool is_punctual(const Scenario& s) {
          !(s.servers.count > 0 && s.servers.tight) &&
          l.loss_ppm + l.corrupt_ppm + l.stray_ppm == 0 && l.bits_per_second == 0 &&
          l.reorder_delay_max <= Duration::ms(5) &&
-         std::all_of(s.script.begin(), s.script.end(), [](const ScriptEntry& e) {
-           return e.action == ScriptAction::pause && e.target == ScriptTarget::worker;
-         });
+         std::all_of(s.script.begin(), s.script.end(),
+                     [&](const ScriptEntry& e) { return delays_nothing(s, e); });
 }
 
 // At the root of a tree deadlines are longer: an eighth, at least 100 ms, a level.
@@ -72,8 +88,8 @@ Duration deadline_at_most(const Scenario& s, const JobScenario& job) {
   return job.deadline + std::max(job.deadline / 8, Duration::ms(100)) * kMostLevels;
 }
 
-// What an honest packet may be refused for: it is late, or its epoch is over.
-// `moving`: places in the tree change, so it may be for where its sender was.
+// Reasons for which an honest packet may be refused: it is late, or its epoch is over. `moving`:
+// places in the tree change, so the packet may be for the sender's old place.
 bool excusable(DropReason reason, bool may_disagree, bool moving) {
   switch (reason) {
     case DropReason::bad_child:
@@ -90,14 +106,14 @@ bool excusable(DropReason reason, bool may_disagree, bool moving) {
     case DropReason::not_joined:
     case DropReason::sender_mismatch:
     case DropReason::aborted:
-    // Who sends alone cannot know how far the others are.
+    // A sender cannot know how far the other ranks are.
     case DropReason::beyond_window: return true;
     case DropReason::op_mismatch: return may_disagree;
     default: return false;
   }
 }
 
-// Of a job's tree; the same on all switches that have a part in it.
+// Digest of a job's tree; the same on all switches that have a part in it.
 std::uint32_t digest_of(const NetworkPlan::Version& version, std::uint32_t job) {
   for (const config::SwitchConfig& sw : version.configs)
     if (const config::JobConfig* const found = config::find_job(sw, job)) return found->tree_digest;
@@ -109,10 +125,15 @@ std::uint32_t digest_of(const NetworkPlan::Version& version, std::uint32_t job) 
 Checker::Checker(const Scenario& scenario) : scenario_(scenario), random_(scenario.seed ^ 0xBAD) {
   Duration longest;
   const NetworkPlan network = plan_network(scenario);
+  const std::vector<bool> cut_off = workers_below_crashes(scenario);
+  std::size_t first_worker = 0;
   for (const JobScenario& job : scenario.jobs) {
     longest = std::max({longest, job.lease, deadline_at_most(scenario, job)});
     JobView view;
     view.scenario = &job;
+    for (std::uint32_t rank = 0; rank < job.workers; ++rank)
+      view.cut_off.push_back(cut_off[first_worker + rank]);
+    first_worker += job.workers;
     for (std::size_t v = 0; v < std::max<std::size_t>(network.versions.size(), 1); ++v)
       view.expressions.push_back(job.sums.bracketing ? *job.sums.bracketing
                                  : v == 0            ? expression_of(network, job.id)
@@ -218,7 +239,13 @@ void Checker::check_honest(const SwitchNode& at, const wire::Packet& packet,
   const std::uint32_t job = *index_of(h.job);
   const bool disagree = jobs_[job].scenario->disagree;
   if (decision.reason == DropReason::none) return;
-  if (!excusable(decision.reason, disagree, !scenario_.changes.empty()))
+  // It would go on from an epoch that another rank has lost.
+  if (h.type == PacketType::join && decision.reason == DropReason::join_mismatch &&
+      wire::find_resumption(packet.extensions).resumes())
+    return;
+  // Late packets of ranks that have left are for places that the job does not have any more.
+  const bool moving = !scenario_.changes.empty() || !jobs_[job].scenario->resizes.empty();
+  if (!excusable(decision.reason, disagree, moving))
     return violation(at.name() + ": an honest " + wire::name_of(h.type) + " of job " +
                      std::to_string(h.job) + " rank " + std::to_string(h.origin) +
                      " was refused: " + drop_label(decision.reason));
@@ -226,7 +253,7 @@ void Checker::check_honest(const SwitchNode& at, const wire::Packet& packet,
   check_not_given_up(at, packet);
 }
 
-// Rule 4: what is forgotten here, its sender has.
+// Rule 4: a switch may forget a chunk only if the sender has its result.
 void Checker::check_not_given_up(const SwitchNode& at, const wire::Packet& packet) {
   const wire::Header& h = packet.header;
   if (const SwitchNode* const below = switch_below(at, packet)) {
@@ -285,7 +312,7 @@ void Checker::on_message(SwitchNode& node, const aggregator::Outgoing& message) 
   check_result(node.name(), message);
 }
 
-// Whoever sends it to ranks: there is one for each chunk.
+// Checks a result on its way to ranks, from a switch or a host: there is one for each chunk.
 void Checker::check_result(const std::string& node, const aggregator::Outgoing& message) {
   const wire::Header& h = message.header;
   if (h.type != PacketType::result) return;
@@ -294,7 +321,7 @@ void Checker::check_result(const std::string& node, const aggregator::Outgoing& 
   const JobView& view = jobs_[*index_of(h.job)];
   if (view.scenario->sums.verify && reduces(h.collective) &&
       (h.flags & (wire::kFlagVerified | wire::kFlagOverflow)) == 0)
-    violation(node + " sent a result that nobody verified: job " + std::to_string(h.job) +
+    violation(node + " sent a result without verification: job " + std::to_string(h.job) +
               " shard " + std::to_string(h.shard) + " seq " + std::to_string(h.seq));
   // The ranks that do not get a reduced chunk are only told that it is done.
   if (message.payload.empty()) return;
@@ -313,12 +340,13 @@ void Checker::on_epoch_entered(WorkerNode& node) {
   world_->trace().add(world_->now(), node.id(), TraceKind::session);
   world_->trace().say(world_->now(), node.name() + " enters epoch " + std::to_string(epoch));
   auto& members = jobs_[o.job_index].members[epoch];
-  members.salts.resize(o.job->workers);
+  members.salts.resize(node.job().workers);
   auto& mine = members.salts[o.rank];
   if (mine && *mine != node.salt())
     return violation("two incarnations of " + name(node) + " run epoch " + std::to_string(epoch));
   members.entered += mine ? 0 : 1;
   mine = node.salt();
+  if (node.resumed_from()) check_resumption(node);
 }
 
 std::vector<std::uint64_t> Checker::salts_of(std::uint32_t job, std::uint32_t epoch) {
@@ -350,10 +378,13 @@ void Checker::on_op_done(WorkerNode& node, std::uint32_t index, const OpPlan& pl
     return violation(where() + "done, though not all ranks have entered the epoch");
   // Where all get the same, the first rank's result is checked against the inputs, and the others'
   // against the first's.
-  const MissingByChunk missing = missing_of(jobs_[o.job_index], epoch, index, o.rank);
+  check_epoch_of(node, index);
+  const MissingByChunk missing =
+      missing_of(jobs_[o.job_index], epoch, index - node.first_op(), o.rank);
   if (const auto wrong = wrong_list(jobs_[o.job_index], missing, result))
     return violation(where() + *wrong);
-  if (robbed_ops_.contains({o.job->id, epoch, index})) reach_.taken(TakenSlot::op_done);
+  if (robbed_ops_.contains({o.job->id, epoch, index - node.first_op()}))
+    reach_.taken(TakenSlot::op_done);
   if (plan.same_everywhere()) {
     const std::uint64_t bits = hash_of(result.output.empty() ? result.data : result.output, index);
     const auto [known, fresh] = op_bits_.try_emplace(
@@ -366,7 +397,7 @@ void Checker::on_op_done(WorkerNode& node, std::uint32_t index, const OpPlan& pl
                                                          [&](std::uint32_t any_epoch) {
                                                            return salts_of(o.job_index, any_epoch);
                                                          })
-                         : wrong_with(plan, *o.job, jobs_[o.job_index].expressions[members.version],
+                         : wrong_with(plan, node.job(), expression_for(node, members),
                                       salts_of(o.job_index, epoch), index, result,
                                       [&](std::uint32_t chunk) -> std::span<const std::uint64_t> {
                                         const auto found = missing.find(chunk);
@@ -385,7 +416,7 @@ void Checker::check_cause(const WorkerNode& node, const worker::Failure& f) {
   const bool disagreement = f.reason == Reason::op_mismatch || f.reason == Reason::model_mismatch;
   const bool impossible = (misplaced && scenario_.changes.empty()) ||
                           f.reason == Reason::job_size_mismatch ||
-                          (f.reason == Reason::configuration_changed &&
+                          (f.reason == Reason::configuration_changed && !job.model &&
                            !jobs_[node.options().job_index].tree_changes) ||
                           (disagreement && !job.disagree) || f.reason == Reason::broken_invariant ||
                           f.text.find("cannot start") != std::string::npos;
@@ -410,12 +441,12 @@ void Checker::on_session_failed(WorkerNode& node, const worker::Failure& f) {
   ++sessions_failed_;
   world_->trace().say(world_->now(), node.name() + " failed: " + f.text);
   check_cause(node, f);
-  // Everybody has long read the last tree, whenever this rank began to join.
+  // All switches have long read the last tree, whenever this rank began to join.
   if (f.text.find("different trees") != std::string::npos && world_->now() >= settled_at_ &&
       std::all_of(aggregators_.begin(), aggregators_.end(), [&](const SwitchNode* s) {
         return s->version() == scenario_.changes.size() && world_->alive(s->id());
       }))
-    violation(name(node) + " is refused for a tree that nobody has any more: " + f.text);
+    violation(name(node) + " is refused for a tree that no switch has any more: " + f.text);
   // With the network perfect again only a rank that is gone can make the others fail.
   const auto& ranks = ranks_[node.options().job_index];
   const bool complete = std::all_of(ranks.begin(), ranks.end(), [](const WorkerNode* rank) {
@@ -429,6 +460,8 @@ void Checker::on_session_failed(WorkerNode& node, const worker::Failure& f) {
   // 200 ms) to find, and what one rank resends pushes out another's: that may outlast a deadline.
   // So may completion hosts with memory for one chunk, which refuse all others.
   const JobScenario& job = *node.options().job;
+  // It was asked to go on in another epoch, which a model does not.
+  if (f.reason == wire::Reason::configuration_changed && job.model) return;
   // While no server has said hello, the root stands in, which has no model.
   if (f.reason == wire::Reason::model_lost && job.root_too) return;
   const bool late = f.reason == wire::Reason::deadline || f.reason == wire::Reason::host_lost;

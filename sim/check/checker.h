@@ -1,22 +1,23 @@
 // The oracle: watches switch, workers and wire, and says at once when something happened that the
-// protocol rules out. It holds its own account of who is a member, who holds which result and what
-// each sum must be; it never asks the system under test for an opinion.
+// protocol rules out. It keeps its own account of who is a member, which ranks hold which result
+// and what each sum must be; it never asks the system under test for an opinion.
 //
 // What it checks, and when:
 //   op ends          the sum is exactly that of the epoch's members, or of those counted; all
 //                    ranks got the same bits and the same list; a failure names job and cause
-//   result is sent   a chunk's result never changes (rule 5), nor who it lacks; that is somebody
-//                    only where the job allows it, and after the wait that it allows (rule 21);
-//                    unless data was sent again, it tells of every mark that all copies of some
-//                    data had at a switch (rule 15)
+//   result is sent   a chunk's result never changes (rule 5), nor its list of missing ranks, which
+//                    is empty unless the job allows it, and after the wait that it allows (rule
+//                    21); unless data was sent again, it tells of every mark that all copies of
+//                    some data had at a switch (rule 15)
 //   result is taken  ranks that are equally far have the same window (rule 15)
 //   packet refused   an honest, intact packet is refused only for a reason that can be its own; no
 //                    result is given up that its rank still lacks (rule 4)
-//   slot changes     nobody loses one to a lower priority, nor what is not idle but to a higher one
-//                    that may take such (O7), and a chunk that lost its slot gets none again
+//   slot changes     no chunk loses one to a lower priority, nor one that is not idle, except to a
+//                    higher priority that may take such (O7), and gets none again after a loss
 //   turn ends        (at intervals where there are many ranks) no slot past its deadline, no
 //                    silent member past its lease, gauges within limits and true
 //   at intervals     no op, join or leave past its bound
+//   get ends         it has the value that was put; calls fail only for a cause (C4)
 //   after healing    no epoch fails that began when the network was perfect
 #pragma once
 
@@ -24,6 +25,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <vector>
 
 #include "sim/check/model_checker.h"
@@ -72,6 +74,8 @@ class Checker : public Observer {
   void on_window_decreases(std::uint64_t count) override { reach_.window_decreases += count; }
   void on_result_taken(WorkerNode& node, std::uint8_t shard) override;
   void on_contribution(WorkerNode& node, const FrameRef& frame) override;
+  void on_named_call(WorkerNode& node, const NamedCall& named) override;
+  void on_named_end(WorkerNode& node, const NamedCall& named) override;
   // ServerObserver
   void on_server_crash(ServerNode& node) override;
   void on_server_message(ServerNode& node, const aggregator::Outgoing& message) override {
@@ -86,7 +90,7 @@ class Checker : public Observer {
   // A fault struck a node: counts once per state that any chunk is in.
   void count_node_fault(FaultKind kind);
   void check_bounds();
-  // Everybody is gone: nothing may be left.
+  // All nodes are gone: nothing may be left.
   void check_empty();
 
   [[nodiscard]] bool all_ended();
@@ -104,7 +108,7 @@ class Checker : public Observer {
     std::uint32_t job, epoch, index;
     auto operator<=>(const OpKey&) const = default;
   };
-  // Of the shard that a packet is for, before the engine sees it.
+  // Counters of the shard that a packet is for, before the engine sees it.
   struct Slots {
     std::uint64_t open = 0;
     std::uint64_t refused = 0;
@@ -130,7 +134,7 @@ class Checker : public Observer {
     std::uint32_t entered = 0;
     std::size_t version = 0;  // of the tree, as the job's root had read it
   };
-  // Who was last told that it finishes the chunks of a shard.
+  // The host that was last told to finish the chunks of a shard.
   struct Appointment {
     std::uint32_t host = 0;
     std::uint32_t term = 0;
@@ -142,14 +146,14 @@ class Checker : public Observer {
     std::vector<std::uint64_t> ranks;
     auto operator<=>(const Piece&) const = default;
   };
-  // What data asks for, as far as ranks that agree ask for the same.
+  // The op that data asks for, as far as ranks that agree ask for the same.
   struct Asked {
     wire::Collective collective{};
     wire::DType dtype{};
     wire::ReduceOp reduce_op{};
     bool operator==(const Asked&) const = default;
   };
-  // What data of a chunk says of queues, until its result is made.
+  // Congestion marks on a chunk's data, until its result is made.
   struct Marks {
     std::optional<Asked> asked;    // by the first of it
     bool unclear = false;          // some was sent again: marks may be lost; or asks for another op
@@ -157,7 +161,8 @@ class Checker : public Observer {
     bool due = false;              // and has to tell of a mark
     std::map<Piece, bool> pieces;  // was each copy marked?
   };
-  // Of ranks that disagree one may have it in another place than the rest.
+  // Identifies a chunk also for ranks that disagree, which may have it in another place than the
+  // rest.
   struct OpChunk {
     std::uint32_t epoch, op, chunk, seq;
     auto operator<=>(const OpChunk&) const = default;
@@ -177,6 +182,7 @@ class Checker : public Observer {
     std::map<std::uint32_t, Members> members;  // by epoch
     ModelChecker model;
     std::map<OpChunk, Waited> waited;  // of a job whose results may lack ranks
+    std::vector<bool> cut_off;         // by rank: a switch above it loses power
   };
 
   void violation(const std::string& what);
@@ -206,6 +212,10 @@ class Checker : public Observer {
   [[nodiscard]] const SwitchNode& concerned(const FrameRef& frame) const;
   [[nodiscard]] std::vector<std::uint64_t> salts_of(std::uint32_t job, std::uint32_t epoch);
   void check_cause(const WorkerNode& node, const worker::Failure& f);
+  // checker_drains.cc
+  void check_resumption(const WorkerNode& node);
+  const config::Bracket& expression_for(const WorkerNode& node, const Members& members);
+  void check_epoch_of(const WorkerNode& node, std::uint32_t index);
   // checker_slots.cc
   [[nodiscard]] std::optional<Slots> slots_of(const SwitchNode& node,
                                               const wire::Packet& packet) const;
@@ -223,12 +233,16 @@ class Checker : public Observer {
   [[nodiscard]] std::uint32_t guaranteed_slots(const JobScenario& job, std::uint32_t running) const;
   [[nodiscard]] bool is_borrowed(const SwitchNode& node, std::uint8_t shard,
                                  const JobScenario& taker, const JobScenario& owner) const;
+  // checker_names.cc
+  [[nodiscard]] bool must_succeed(const WorkerNode& node, const NamedCall& named) const;
+  void check_no_request_waits(const SwitchNode& node);
   // checker_congestion.cc
   [[nodiscard]] Piece piece_of(const SwitchNode& node, const wire::Packet& packet) const;
   void note_marks(const SwitchNode& node, const wire::Packet& packet,
                   aggregator::Decision decision);
   void check_mark(const std::string& node, const wire::Header& result);
   // checker_degraded.cc
+  [[nodiscard]] static std::vector<bool> workers_below_crashes(const Scenario& scenario);
   void note_sent(const WorkerNode& node, const FrameRef& frame);
   void check_list(const std::string& node, const aggregator::Outgoing& result);
   [[nodiscard]] static bool all_inside_entered(const Members& members, const OpResult& result);
@@ -255,7 +269,7 @@ class Checker : public Observer {
   std::set<ChunkAt> lost_slot_;       // to another job's chunk
   std::set<OpKey> robbed_ops_;        // with such a chunk
   std::uint32_t dynamic_jobs_ = 0;
-  bool punctual_ = false;  // what is sent arrives, and soon
+  bool punctual_ = false;  // packets arrive, and soon
   bool moves_switches_ = false;
   bool marks_happen_ = false;
   bool every_turn_ = true;
@@ -264,10 +278,15 @@ class Checker : public Observer {
   std::vector<JobView> jobs_;
   // With those that the op lacks: ranks that disagree may not lack the same.
   std::map<std::pair<OpKey, std::vector<std::uint64_t>>, std::uint64_t> op_bits_;
+  std::map<std::uint32_t, config::Bracket> by_rank_;  // by the number of ranks
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::vector<std::uint64_t>>, std::uint16_t>
+      op_epochs_;  // by job, index and the members' salts
   std::map<ChunkKey, std::uint64_t> result_bits_;
   std::map<ChunkKey, std::uint32_t> bounds_;  // chunks under way at most, by the lowest seq of them
   std::map<ChunkKey, Marks> marks_;
-  std::map<NodeId, std::deque<FrameRef>> contributions_;  // the latest of each worker
+  std::map<NodeId, std::deque<FrameRef>> contributions_;          // the latest of each worker
+  std::set<std::pair<std::uint32_t, std::uint32_t>> values_put_;  // by job index and op
+  std::set<const worker::NameCall*> asked_known_;  // gets of values that had been put
   Prng random_;
   Reach reach_;
   std::uint64_t ops_done_ = 0;

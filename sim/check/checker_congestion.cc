@@ -50,7 +50,8 @@ void Checker::on_result_taken(WorkerNode& node, std::uint8_t shard) {
               std::to_string(known->second));
 }
 
-// Whose data it is, and which switch has it: equal for each copy, whatever packet it comes in.
+// Identifies data by its ranks and the switch that has it: equal for each copy, whatever its
+// packet.
 Checker::Piece Checker::piece_of(const SwitchNode& node, const wire::Packet& packet) const {
   const wire::Header& h = packet.header;
   const config::JobConfig* const job = node.job(h.job);
@@ -67,12 +68,12 @@ Checker::Piece Checker::piece_of(const SwitchNode& node, const wire::Packet& pac
   return {node.id(), std::move(words)};
 }
 
-// Of what is sent again nobody knows which marks were lost with what went before. What comes twice
-// all the same, because a cable doubles packets or a switch gives a sum up that has gone up
-// already, is in the result once: by whichever copy came to its maker first. A later copy may be
-// cut otherwise, as a switch below has let go of a sum and is asked for what others send anew. So
-// of such data a mark is due only where the first copy that a switch took had it, and none that it
-// took later was without. Of ranks that disagree one may be answered alone, as who broadcasts is.
+// Data that is sent again makes the chunk unclear: the marks of its first copy may be lost. Without
+// a resend, a copy may still come twice, because a cable doubles packets or a switch gives up a sum
+// that has gone up already. The result has the copy that came to its maker first, and a later copy
+// may be cut otherwise. So a mark is due only where the first copy that a switch took had it, and
+// no later copy was without. Ranks that disagree make the chunk unclear, too: one may be answered
+// alone, like the root of a broadcast.
 void Checker::note_marks(const SwitchNode& node, const wire::Packet& packet,
                          aggregator::Decision decision) {
   const wire::Header& h = packet.header;
@@ -98,7 +99,7 @@ void Checker::note_marks(const SwitchNode& node, const wire::Packet& packet,
   of_chunk.pieces.try_emplace(std::move(piece), first && marked);
 }
 
-// What comes after the result is made changes nothing.
+// Marks on data after the result is made change nothing.
 void Checker::check_mark(const std::string& node, const wire::Header& result) {
   const bool marked = (result.flags & wire::kFlagCe) != 0;
   reach_.marked_results += marked ? 1 : 0;
@@ -111,7 +112,7 @@ void Checker::check_mark(const std::string& node, const wire::Header& result) {
                                [](const auto& piece) { return piece.second; });
     of_chunk.pieces.clear();
   }
-  // Of somebody who was late nothing is inside; a second attempt knows not all of the first.
+  // A degraded result lacks ranks, and a second attempt does not know all marks of the first.
   if (marked || result.attempt != 0 || (result.flags & wire::kFlagDegraded) != 0) return;
   if (of_chunk.due && !of_chunk.unclear)
     violation(node + " says nothing of a mark in the result of job " + std::to_string(result.job) +

@@ -1,11 +1,14 @@
 // Results that lack ranks (rule 21): only where the job allows it, after the wait that it allows,
 // with one list for all, and made of exactly the ranks that the list does not name.
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "core/wire/degraded.h"
 #include "core/wire/rank_bitmap.h"
 #include "sim/check/checker.h"
 #include "sim/network/packet_view.h"
+#include "sim/scenario/network_plan.h"
 
 namespace tributary::sim {
 namespace {
@@ -20,6 +23,24 @@ Duration at_least(Duration d) {
 }
 
 }  // namespace
+
+// By worker, over all jobs: whether some switch above it loses power.
+std::vector<bool> Checker::workers_below_crashes(const Scenario& s) {
+  std::set<std::string> down;
+  for (const ScriptEntry& e : s.script)
+    if (e.action == ScriptAction::crash && e.target == ScriptTarget::aggregator &&
+        e.index < s.switches.size())
+      down.insert(s.switches[e.index].name);
+  // Each switch stands after its parent.
+  for (const TreeSwitch& sw : s.switches)
+    if (down.contains(sw.parent)) down.insert(sw.name);
+  std::vector<bool> below(worker_count(s));
+  if (down.empty()) return below;
+  const auto homes = homes_of(s.switches, worker_count(s));
+  for (std::size_t worker = 0; worker < below.size(); ++worker)
+    below[worker] = down.contains(s.switches[homes[worker]].name);
+  return below;
+}
 
 void Checker::note_sent(const WorkerNode& node, const FrameRef& frame) {
   JobView& view = jobs_[node.options().job_index];
@@ -51,14 +72,14 @@ void Checker::check_list(const std::string& node, const aggregator::Outgoing& re
   }
   Waited& chunk = view.waited[{h.epoch, h.op, h.chunk, h.seq}];
   if (chunk.missing) {
-    if (*chunk.missing != missing) violation(which + " has two lists of who is missing");
+    if (*chunk.missing != missing) violation(which + " has two lists of missing ranks");
     return;
   }
   chunk.missing = missing;
   if (degraded) check_wait(view, h, chunk);
 }
 
-// Nobody is given up early; and where all that is sent arrives, nobody who has sent in time.
+// No rank is left out early; and where all packets arrive, none that has sent in time.
 void Checker::check_wait(const JobView& view, const wire::Header& result, const Waited& chunk) {
   const JobScenario& job = *view.scenario;
   const Instant now = world_->now();
@@ -79,13 +100,13 @@ void Checker::check_wait(const JobView& view, const wire::Header& result, const 
     slack = slack + std::max(job.deadline / 8, Duration::ms(100)) * kMostLevels;
   for (std::uint32_t rank = 0; rank < chunk.sent.size(); ++rank) {
     const bool listed = ((*chunk.missing)[rank / 64] >> (rank % 64) & 1) != 0;
-    if (listed && chunk.sent[rank] && now - *chunk.sent[rank] > slack)
+    if (listed && !view.cut_off[rank] && chunk.sent[rank] && now - *chunk.sent[rank] > slack)
       violation(which + " was made without rank " + std::to_string(rank) + ", which sent it " +
                 std::to_string((now - *chunk.sent[rank]).to_ns() / 1'000'000) + " ms before");
   }
 }
 
-// Who has not heard START yet is a member all the same, and may be late.
+// A rank that has not heard START yet is a member all the same, and may be late.
 bool Checker::all_inside_entered(const Members& members, const OpResult& result) {
   for (std::uint32_t rank = 0; rank < members.salts.size(); ++rank) {
     const bool missing =

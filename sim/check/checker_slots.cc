@@ -1,5 +1,5 @@
-// Who gets one of the slots that jobs share, and who loses one (O7). A slot changes hands within
-// one packet: what is held before it is compared with what is held after it.
+// Which jobs get slots of a shared pool, and which lose them (O7). A slot changes hands within one
+// packet: the slots held before it are compared with those held after it.
 #include <algorithm>
 
 #include "sim/check/checker.h"
@@ -36,7 +36,7 @@ void Checker::before_packet(SwitchNode& node, const FrameRef&, const wire::Packe
   met_before_ = met_at(node, packet.header.shard);
 }
 
-// Of a contribution to a job with dynamic slots.
+// Counters for a contribution to a job with dynamic slots; nullopt: another packet.
 std::optional<Checker::Slots> Checker::slots_of(const SwitchNode& node,
                                                 const wire::Packet& packet) const {
   const wire::Header& h = packet.header;
@@ -74,7 +74,7 @@ bool Checker::is_borrowed(const SwitchNode& node, std::uint8_t shard, const JobS
          held(taker) < guaranteed_slots(taker, running);
 }
 
-// What a job is guaranteed it gets: an equal share of the pool, up to its quota.
+// A job always gets its guarantee: an equal share of the pool, up to its quota.
 void Checker::check_slot_refusal(const SwitchNode& node, const wire::Packet& packet) {
   const auto after = slots_of(node, packet);
   // Fewer: a sum that waits for its result has lost its slot, which escalates nothing.
@@ -94,7 +94,7 @@ Checker::ChunkAt Checker::chunk_at(const SwitchNode& node, std::uint32_t job, st
   return {node.id(), {job, node.engine()->running_epoch(job).value_or(0), shard, seq}};
 }
 
-// What dynamic jobs hold of a shard's slots. A chunk that has lost its own holds none any more.
+// The slots of a shard that dynamic jobs hold. A chunk that has lost its slot holds none any more.
 std::vector<Checker::HeldSlot> Checker::held_in(const SwitchNode& node, std::uint8_t shard) {
   constexpr std::size_t kAll = 1u << 20;
   std::vector<HeldSlot> held;
@@ -109,7 +109,7 @@ std::vector<Checker::HeldSlot> Checker::held_in(const SwitchNode& node, std::uin
   return held;
 }
 
-// Of all jobs together, as the switch counts them.
+// Sums over all jobs, as the switch counts them.
 Checker::Met Checker::met_at(const SwitchNode& node, std::uint8_t shard) const {
   Met met;
   for (std::size_t place = 0; place < node.engine()->job_count(); ++place) {
@@ -150,7 +150,7 @@ void Checker::check_taken_slots(const SwitchNode& node, const wire::Packet& pack
   if (taken != 0 && met.collided != met_before_.collided)
     violation(node.name() + " took a slot for " + describe_chunk(h.job, h.seq) +
               ", which did not get it");
-  // Of an excluded child it may have opened the chunk, though its data went elsewhere.
+  // An excluded child's data may have opened the chunk, though it went elsewhere.
   const bool opened = holds && std::none_of(held_before_.begin(), held_before_.end(), has_slot);
   if (opened || taken_in(decision.verdict))
     heard_[chunk_at(node, h.job, h.shard, h.seq)] = world_->local_now(node.id());

@@ -1,5 +1,5 @@
-// What switches and ranks hold: slots, members, bounds in time, and that nothing is left at the
-// end. Who gets which slot, and loses it, is for checker_slots.cc.
+// State of switches and ranks: slots, members, bounds in time, and that nothing is left at the end.
+// checker_slots.cc checks which jobs get and lose slots.
 #include <algorithm>
 
 #include "sim/check/checker.h"
@@ -13,6 +13,7 @@ using wire::PacketType;
 constexpr Duration kFullCheckPerRank = Duration::us(50);
 constexpr Duration kRounding = Duration::ms(1);
 constexpr Duration kLeaveBound = Duration::ms(3 * 20 + 5);
+constexpr Duration kLeaveForGoodBound = Duration::ms(100 * 20 + 5);
 
 }  // namespace
 
@@ -103,7 +104,8 @@ void Checker::check_bounds() {
            overdue(node->turn_began(), scenario.op_timeout)) ||
           (state == worker::SessionState::leaving &&  // LEAVE is tried a number of times, however
                                                       // long the pauses between the tries.
-           overdue(std::max(node->leave_began(), world_->resumed_at(node->id())), kLeaveBound)))
+           overdue(std::max(node->leave_began(), world_->resumed_at(node->id())),
+                   node->has_left() ? kLeaveForGoodBound : kLeaveBound)))
         violation(name(*node) + " is past its bound: it " + node->waiting_for(now));
     }
 }
@@ -111,6 +113,7 @@ void Checker::check_bounds() {
 void Checker::check_empty() {
   for (const SwitchNode* node : aggregators_) {
     check_empty(*node);
+    check_no_request_waits(*node);
     if (node->hosted() != nullptr) check_empty(node->name(), node->hosted()->server());
   }
   for (const ServerNode* node : servers_)
@@ -121,7 +124,7 @@ void Checker::check_empty(const std::string& name, const completion::Server& ser
   for (std::size_t seat = 0; seat < server.seat_count(); ++seat)
     if (const auto& c = server.engine(seat).counters(0);
         c.chunks_open.get() + c.bytes_held.get() != 0)
-      violation(name + ": everybody is gone, but it still holds " +
+      violation(name + ": all nodes are gone, but it still holds " +
                 std::to_string(c.bytes_held.get()) + " bytes");
 }
 
@@ -139,7 +142,7 @@ void Checker::on_server_drop(ServerNode& node, const FrameRef& frame, DropReason
   check_host_drop(node.name(), frame, reason);
 }
 
-// What a root sends is right, but may be late, or of a term that is over.
+// A root's packets are right, but may be late, or of a term that is over.
 void Checker::check_host_drop(const std::string& name, const FrameRef& frame, DropReason reason) {
   if (reason == DropReason::no_slot) last_overfull_ = world_->now();
   if (reason != DropReason::overlap) reach_.server_drops[static_cast<std::size_t>(reason)] += 1;
@@ -178,7 +181,7 @@ void Checker::check_empty(const SwitchNode& node) {
   }
   for (std::size_t p = 0; p < node.tallies().size(); ++p) {
     const PortTally& t = node.tallies()[p];
-    // Servers go on saying hello when everybody else is gone.
+    // Servers go on saying hello when all other nodes are gone.
     const std::uint64_t waiting = node.waiting_at(static_cast<std::uint16_t>(p));
     if (t.received != t.consumed + t.forwarded + t.answered + t.dropped + waiting ||
         t.to_send != t.sent + t.send_dropped)

@@ -1,4 +1,4 @@
-// What a run measured, for reports: no verdicts, those are the checker's. Times are the world's.
+// Measurements of a run, for reports: no verdicts, those are the checker's. Times are the world's.
 #pragma once
 
 #include <cstdint>

@@ -56,12 +56,12 @@ std::optional<std::string> ModelChecker::step_told(std::uint32_t epoch, std::uin
   const std::uint32_t step = next - 1;
   step_[epoch] = step;
   if (known_.empty()) {
-    // Opened whole, though nobody got the answer.
+    // Opened whole, though no rank got the answer.
     return step == 0 ? std::nullopt : std::optional<std::string>("the model begins with a step");
   }
   const std::uint32_t last = known_.rbegin()->first;
   if (step > last + 1 || (step == last + 1 && !last_update_))
-    return "the model is at step " + std::to_string(step) + ", but nobody updated it beyond " +
+    return "the model is at step " + std::to_string(step) + ", but no update went beyond " +
            std::to_string(last);
   if (step < last && !crashed_)
     return "the model went back from step " + std::to_string(last) + " to " + std::to_string(step) +
@@ -87,9 +87,9 @@ std::optional<std::string> ModelChecker::opened(std::uint32_t epoch, std::uint32
     expected = stepped(known_.at(step - 1), *last_update_, salts);
   }
   known_[step] = got;
-  // First values whose answer nobody got: nobody knows whose they were.
+  // No rank got the answer that had the first values, so their origin is unknown.
   if (!expected || got == *expected) return std::nullopt;
-  return "what was opened at step " + std::to_string(step) + " is not the model's";
+  return "the parameters opened at step " + std::to_string(step) + " are not the model's";
 }
 
 }  // namespace tributary::sim

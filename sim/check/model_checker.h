@@ -26,7 +26,7 @@ class ModelChecker {
   void server_crashed() { crashed_ = true; }
   // A rank calls an op that concerns the model.
   void called(std::uint32_t epoch, std::uint32_t index, const OpPlan& plan);
-  // The first rank of the epoch has its result. What is wrong with it; nullopt: nothing.
+  // The first rank of the epoch has its result. Returns the mistake in it; nullopt: none.
   std::optional<std::string> done(std::uint32_t epoch, std::uint32_t index, const OpPlan& plan,
                                   std::span<const std::byte> result, const Salts& salts);
 

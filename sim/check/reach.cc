@@ -55,6 +55,8 @@ void visit(const Reach& r, Visitor visitor) {
     visitor("op " + std::string(wire::name_of(static_cast<wire::ReduceOp>(o))), r.reduce_ops[o],
             {});
   visitor("overflow reported", r.overflows, {});
+  visitor("ranks that resumed after a drain", r.resumptions, {});
+  visitor("ranks that resumed after a resize", r.resizes, {});
   visitor("floats sent at once", r.floats_at_once, {});
   visitor("window made smaller", r.window_decreases, {});
   visitor("result that tells of a queue", r.marked_results, {});
@@ -88,11 +90,21 @@ const char* unreachable(DropReason reason) {
     case DropReason::fragment_evicted: return "the simulated switch puts no fragments together";
     case DropReason::wrong_ingress_port:
     case DropReason::no_next_hop: return "the simulated switch has no routes";
+    case DropReason::roce_malformed:
+    case DropReason::icrc:
+    case DropReason::rdma_port:
+    case DropReason::rdma_qp:
+    case DropReason::rdma_pkey:
+    case DropReason::rdma_qkey:
+    case DropReason::rdma_opcode:
+    case DropReason::rdma_job:
+    case DropReason::rdma_psn:
+    case DropReason::rdma_address:
+    case DropReason::cm_malformed: return "the simulated ranks use UDP";
     case DropReason::no_mbuf: return "the simulated switch has no buffer pool";
     case DropReason::handover_full:
     case DropReason::job_moved: return "the simulated switch has one lcore";
     case DropReason::bad_op: return "no garbage names the one number of 32 bits that is no op";
-    case DropReason::checksum_offloaded: return "the simulated senders finish their checksums";
     case DropReason::spoofed_mac: return "the simulated switch has no static addresses";
     case DropReason::vlan_denied:
     case DropReason::vlan_stacked:
@@ -107,6 +119,11 @@ const char* unreachable(DropReason reason) {
     case DropReason::bpdu_guard:
     case DropReason::no_member:
       return "the simulated switch forwards without VLANs, rules and neighbours";
+    case DropReason::bad_name:
+    case DropReason::name_refused:
+    case DropReason::name_unasked:
+      return "drawn ranks have no named data, but scenarios/tree-named";
+    case DropReason::telemetry_untrusted: return "the simulated switch takes no part in telemetry";
     case DropReason::overlap: return "the completion engine counts it by job, below";
     default: return nullptr;
   }
@@ -121,6 +138,9 @@ Excuse excuse(DropReason reason) {
             true};
   if (reason == DropReason::own_address)
     return {"only garbage has the switch's address, and what a switch that moves has just sent",
+            true};
+  if (reason == DropReason::checksum_offloaded)
+    return {"senders finish their checksums; a damaged one may look unfinished, one in 65,536",
             true};
   return {unreachable(reason)};
 }
@@ -176,9 +196,13 @@ void Reach::add(const Reach& other) {
   for (std::size_t t = 0; t < dtypes.size(); ++t) dtypes[t] += other.dtypes[t];
   for (std::size_t o = 0; o < reduce_ops.size(); ++o) reduce_ops[o] += other.reduce_ops[o];
   overflows += other.overflows;
+  resumptions += other.resumptions;
+  resizes += other.resizes;
   floats_at_once += other.floats_at_once;
   window_decreases += other.window_decreases;
   marked_results += other.marked_results;
+  values_put += other.values_put;
+  values_got += other.values_got;
   for (std::size_t k = 0; k < kKnobCount; ++k) {
     knobs[k] += other.knobs[k];
     tree_knobs[k] += other.tree_knobs[k];

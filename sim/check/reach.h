@@ -1,5 +1,5 @@
-// How often each thing that can happen did happen: verdicts, drop reasons, and faults by the state
-// of the chunk they struck. What was never reached was never tested.
+// Counts how often each possible event did happen: verdicts, drop reasons, and faults by the state
+// of the chunk they struck. An event that was never reached was never tested.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ inline constexpr std::size_t kVerdictCount = 10;
 inline constexpr std::size_t kCollectiveCount = wire::kCollectiveMax + 1;
 inline constexpr std::size_t kChunkStateCount = 6;
 
-// Of the lists below, each item's first two words: its enumerator, and its name in tables.
+// The first two words of each item in the lists below: its enumerator, and its name in tables.
 #define TRIBUTARY_SIM_ID(id, ...) id,
 #define TRIBUTARY_SIM_LABEL(id, label, ...) label,
 
@@ -46,7 +46,7 @@ inline constexpr std::size_t kChunkStateCount = 6;
 enum class Knob : std::uint8_t { TRIBUTARY_SIM_KNOBS(TRIBUTARY_SIM_ID) count_ };
 inline constexpr std::size_t kKnobCount = static_cast<std::size_t>(Knob::count_);
 
-// What happens inside the engine and is no verdict: X(enumerator, name, counter of a job)
+// Events inside the engine that are no verdict: X(enumerator, name, counter of a job)
 #define TRIBUTARY_SIM_ENGINE_EVENTS(X)                                                          \
   X(collision, "collision of slots", collisions)                                                \
   X(preemption, "preemption", preemptions)                                                      \
@@ -107,7 +107,7 @@ inline constexpr std::size_t kHostEventCount = static_cast<std::size_t>(HostEven
 #define TRIBUTARY_SIM_LEG_EVENTS(X)                            \
   X(sent, "servers: message", sent)                            \
   X(result, "servers: result", results)                        \
-  X(unserved, "servers: nobody serves", unserved)              \
+  X(unserved, "servers: none serves", unserved)                \
   X(takeover, "servers: take-over", takeovers)                 \
   X(restart, "servers: restart noticed", restarts)             \
   X(stale_term, "servers: answer of an old term", stale_terms) \
@@ -137,10 +137,14 @@ struct Reach {
   std::array<std::uint64_t, kCollectiveCount> collectives{};  // ops done on a rank
   std::array<std::uint64_t, wire::kDTypeMax + 1> dtypes{};
   std::array<std::uint64_t, wire::kReduceOpMax + 1> reduce_ops{};
-  std::uint64_t overflows = 0;                            // ops that failed as they had to
-  std::uint64_t floats_at_once = 0;                       // chunks, as the ranks count
-  std::uint64_t window_decreases = 0;                     // the same
-  std::uint64_t marked_results = 0;                       // sent, passed on and repeated
+  std::uint64_t overflows = 0;    // ops that failed as they had to
+  std::uint64_t resumptions = 0;  // ranks that went on in another epoch after a drain
+  std::uint64_t resizes = 0;  // the same, in an epoch of more or fewer ranks than the one before
+  std::uint64_t floats_at_once = 0;    // chunks, as the ranks count
+  std::uint64_t window_decreases = 0;  // the same
+  std::uint64_t marked_results = 0;    // sent, passed on and repeated
+  std::uint64_t values_put = 0;        // by name
+  std::uint64_t values_got = 0;
   std::array<std::uint64_t, kKnobCount> knobs{};          // ops done on a rank of a job with it
   std::array<std::uint64_t, kKnobCount> tree_knobs{};     // of those, in a tree of switches
   std::array<std::uint64_t, kEngineEventCount> engine{};  // as the switch counts
@@ -180,8 +184,8 @@ struct Reach {
 
   // Every item with its count, or why it does not occur.
   [[nodiscard]] std::string table() const;
-  // What is expected but occurred fewer than `least` times, or cannot and did, one a line; empty:
-  // nothing.
+  // One line for each item that is expected and occurred fewer than `least` times, or that cannot
+  // occur and did; empty: none.
   [[nodiscard]] std::string shortfall(std::uint64_t least) const;
 };
 

@@ -20,7 +20,7 @@ class Recorder : public Observer {
   // The root, before the run; and after it.
   void watch(const SwitchNode& aggregator) { aggregator_ = &aggregator; }
   Measurements finish(std::span<WorkerNode* const> workers);
-  // Of all jobs, on all ranks.
+  // Sums over all jobs and ranks.
   [[nodiscard]] std::uint64_t bytes_returned() const { return bytes_returned_; }
 
   void before_packet(SwitchNode& node, const FrameRef& frame, const wire::Packet& packet) override {
@@ -53,6 +53,12 @@ class Recorder : public Observer {
   }
   void on_floats_at_once(std::uint64_t count) override { next_.on_floats_at_once(count); }
   void on_window_decreases(std::uint64_t count) override { next_.on_window_decreases(count); }
+  void on_named_call(WorkerNode& node, const NamedCall& named) override {
+    next_.on_named_call(node, named);
+  }
+  void on_named_end(WorkerNode& node, const NamedCall& named) override {
+    next_.on_named_end(node, named);
+  }
   void on_result_taken(WorkerNode& node, std::uint8_t shard) override {
     next_.on_result_taken(node, shard);
   }

@@ -87,7 +87,7 @@ void EventQueue::advance() {
     --in_wheel_;
   }
   std::make_heap(near_.begin(), near_.end(), later);
-  // What is far lies beyond the wheel as it was, hence after everything in it.
+  // Far events lie beyond the wheel as it was, hence after everything in it.
   while (!far_.empty() && bucket_of(far_.front()) - current_ < kBuckets) place(pop_from(far_));
 }
 

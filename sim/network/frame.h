@@ -2,8 +2,8 @@
 // multicast share one frame.
 //
 // One thread. A Frame that is shared may not be written; a link that corrupts a frame copies it
-// first. What the simulator knows about a frame beyond its bytes stands beside them, so that a
-// checker can tell an honest packet from a forged one. No node may look at that.
+// first. Facts that only the simulator knows stand beside the bytes, so that a checker can tell an
+// honest packet from a forged one. No node may look at them.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace tributary::sim {
 
 // How a frame came to be what it is; ground truth for the checker.
 struct FrameTruth {
-  bool forged = false;     // sent, or altered, by somebody hostile
+  bool forged = false;     // sent, or altered, by a hostile node
   bool corrupted = false;  // bits were flipped on the way
 };
 
@@ -63,7 +63,7 @@ class FrameRef {
   explicit operator bool() const { return frame_ != nullptr; }
   [[nodiscard]] std::span<const std::byte> bytes() const { return frame_->bytes; }
   [[nodiscard]] const FrameTruth& truth() const { return frame_->truth; }
-  // What links and queues are charged for.
+  // Bytes for which links and queues are charged.
   [[nodiscard]] std::size_t wire_bytes() const {
     return frame_->bytes.size() + frame_->absent_bytes;
   }

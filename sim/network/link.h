@@ -5,8 +5,7 @@
 //   end
 //                                             └─▶ a second copy, later
 //
-// What may happen to a frame while it is under way is decided when it arrives, with the state the
-// receiver is in then.
+// A frame's fate under way is decided when it arrives, with the state the receiver is in then.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +28,10 @@ struct LinkQuality {
   Duration reorder_delay_max = Duration::ms(5);  // also how much later a second copy may come
   std::uint32_t corrupt_ppm = 0;
   std::uint32_t mark_ppm = 0;  // told that they met a queue (ECN), where their sender listens
-  // Of a link with a rate: the same, of frames that find so much waiting; 0: of none.
+  // On a link with a rate: marks frames that find so many bytes waiting; 0: none.
   std::uint32_t mark_bytes = 0;
-  // Of what workers send: leaves from another source port, whose answers reach the worker all the
-  // same, as through an address translator that forgets.
+  // Frames of workers: leave from another source port, whose answers reach the worker all the same,
+  // as through an address translator that forgets.
   std::uint32_t stray_ppm = 0;
 };
 

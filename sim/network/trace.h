@@ -1,7 +1,7 @@
-// What happened, as one number and, on request, as text.
+// The events of a run, as one number and, on request, as text.
 //
 // The number takes in the time, place, kind and bytes of every event: two runs that agree in it
-// did the same. Text is made only when somebody listens.
+// did the same. Text is made only if there is a listener.
 #pragma once
 
 #include <cstddef>

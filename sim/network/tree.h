@@ -33,7 +33,7 @@ std::vector<TreeSwitch> generate(const FatTree& tree, std::uint32_t workers);
 // How many workers fit; saturates.
 std::uint64_t capacity_of(const FatTree& tree);
 
-// What is wrong with entry `index` of a list of switches; empty when nothing is.
+// The mistake in entry `index` of a list of switches; empty: none.
 struct TreeProblem {
   std::size_t index;
   std::string key;

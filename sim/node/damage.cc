@@ -90,7 +90,7 @@ constexpr std::array<void (*)(Bytes&), 20> kDamages = {
 };
 
 // The rank that a reduced chunk is for, if the packet names one, becomes one that no job has.
-void name_nobody(Bytes& extensions) {
+void name_no_rank(Bytes& extensions) {
   const auto target = wire::find_extension(extensions, wire::ExtensionType::target_rank);
   if (target)
     set(extensions, static_cast<std::size_t>(target->data.data() - extensions.data()), 0xFF);
@@ -130,7 +130,7 @@ Draft bend(const Draft& contribution, const config::JobConfig& job, Prng& random
     case 4: set_payload(job.chunk_bytes + 8, wire::DType::int32); break;
     case 5:
       h.collective = wire::Collective::reduce;
-      name_nobody(d.extensions);
+      name_no_rank(d.extensions);
       break;
     case 6:
       d.payload.clear();

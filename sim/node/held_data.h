@@ -9,7 +9,7 @@
 // The bursts of a turn are cut from its frames in the order in which they came, so that a switch
 // decides the same whether its sums wait or not. The engine reads copies. One that is let go has
 // all its bits turned over, and is not used again for a while: a sum that is made too late is
-// wrong. The address sanitizer stops whoever reads it.
+// wrong. The address sanitizer stops a read of it.
 #pragma once
 
 #include <array>

@@ -47,7 +47,7 @@ class HostileNode : public Node {
  private:
   void act();
   void emit(FaultKind kind, FrameRef frame);
-  // A packet somebody sent lately; nullptr when there is none.
+  // A packet that another node sent lately; nullptr when there is none.
   [[nodiscard]] const FrameRef* overheard();
   FrameRef own(const Draft& draft);
   FrameRef noise();

@@ -27,7 +27,7 @@ class Node {
   virtual void on_wake(Instant now) = 0;
   // Asked after each of the calls above; Instant::max(): only a frame wakes it.
   [[nodiscard]] virtual Instant next_wakeup() const = 0;
-  // What it lacks to be done, for the report of a run that makes no progress.
+  // The node's unmet condition, for the report of a run that makes no progress.
   [[nodiscard]] virtual std::string waiting_for(Instant now) const = 0;
 
   [[nodiscard]] const std::string& name() const { return name_; }

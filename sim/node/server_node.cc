@@ -11,7 +11,7 @@
 namespace tributary::sim {
 namespace {
 
-// Of the loop that looks after deadlines and heartbeats.
+// Interval of the loop that looks after deadlines and heartbeats.
 constexpr Duration kTick = Duration::ms(2);
 
 }  // namespace
@@ -128,7 +128,7 @@ std::string ServerNode::waiting_for(Instant now) const {
     text += "serves job " + std::to_string(seat.job) + " shard " + std::to_string(seat.shard) +
             " epoch " + std::to_string(seat.epoch) + " term " + std::to_string(seat.term) + "; ";
   }
-  return text.empty() ? "serves nobody" : text;
+  return text.empty() ? "serves no root" : text;
 }
 
 }  // namespace tributary::sim

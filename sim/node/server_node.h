@@ -1,5 +1,5 @@
-// A parameter server: the real completion::Server behind a simulated network card. What stands here
-// mirrors the daemon that drives it over sockets (tools/psd), and nothing else of it is imitated.
+// A parameter server: the real completion::Server behind a simulated network card. This node
+// mirrors the daemon that drives it over sockets (tools/psd), and imitates nothing else.
 #pragma once
 
 #include <map>
@@ -56,7 +56,7 @@ class ServerNode : public Node {
  private:
   struct Running;
 
-  // What the daemon's writer does, in no time.
+  // Does the work of the daemon's writer, in no time.
   void keep_snapshots();
   void send_outbox();
   FrameRef frame_of(const aggregator::Outgoing& message);

@@ -1,6 +1,7 @@
 #include "sim/node/switch_node.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "completion/host/root_host.h"
 #include "config/change/change.h"
@@ -23,6 +24,8 @@ constexpr std::uint32_t kEpochsPerIncarnation = 4099;
 struct SwitchNode::Running {
   Running(const SwitchOptions& o, std::uint16_t epoch, std::uint64_t nonce_seed)
       : engine(o.config, {.epoch = epoch, .seq = o.first_seq, .nonce_seed = nonce_seed}),
+        names(o.config, nonce_seed),
+        names_outbox(names.outbox_capacity()),
         host(o.config, &engine, nonce_seed),
         outbox(engine.outbox_capacity() + host.outbox_capacity()),
         udp(o.config, o.config),
@@ -53,11 +56,15 @@ struct SwitchNode::Running {
     exchange(now);
     send();
     engine.apply(*engine_change);
+    aggregator::NamedJobs named(next);
+    names.apply(named);
     host.apply(*host_change);
     udp = dataplane::UdpFrontEnd(next, next);
     outbox = aggregator::Outbox(room);
   }
   aggregator::Engine engine;
+  aggregator::NameEngine names;
+  aggregator::Outbox names_outbox;
   completion::RootHost host;
   std::optional<completion::SwitchHost> hosted;
   aggregator::Outbox outbox;
@@ -90,6 +97,9 @@ void SwitchNode::start(Instant now) {
 void SwitchNode::crash() {
   observer_.on_switch_crash(*this);
   running_.reset();
+  // It reads the newest configuration when it starts again.
+  if (const auto drained = std::exchange(drain_, std::nullopt); drained && drained->next)
+    take(*drained->next, drained->version, Instant());
   for (std::size_t i = next_waiting_; i < waiting_.size(); ++i)
     --tallies_[waiting_[i].port].received;  // never got as far as a turn
   waiting_.clear();
@@ -104,6 +114,10 @@ const aggregator::Engine* SwitchNode::engine() const {
 
 const completion::Engine* SwitchNode::completion() const {
   return running_ ? &running_->host.engine() : nullptr;
+}
+
+const aggregator::NameEngine* SwitchNode::names() const {
+  return running_ ? &running_->names : nullptr;
 }
 
 const completion::RemoteHosts* SwitchNode::remote_hosts() const {
@@ -153,7 +167,39 @@ void SwitchNode::place_host(std::uint32_t favoured, Instant now) {
   send_outbox(now);
 }
 
-void SwitchNode::reload(const config::SwitchConfig& next, std::size_t version, Instant now) {
+void SwitchNode::reload(const config::SwitchConfig& next, std::size_t version, Instant now,
+                        Duration drain_for) {
+  if (drain_) end_drain(now);
+  if (!running_ || drain_for == Duration()) return take(next, version, now);
+  drain_ = Draining{{}, now + drain_for, next, version};
+  for (const config::JobConfig& job : options_.config.jobs)
+    if (const config::JobConfig* const then = config::find_job(next, job.id);
+        then != nullptr && *then != job)
+      drain_->jobs.push_back(job.id);
+  go_on_draining(now);
+}
+
+void SwitchNode::drain(Duration at_most, Instant now) {
+  if (!running_ || drain_) return;
+  drain_ = Draining{{}, now + at_most};
+  for (const config::JobConfig& job : options_.config.jobs) drain_->jobs.push_back(job.id);
+  go_on_draining(now);
+}
+
+void SwitchNode::go_on_draining(Instant now) {
+  if (!drain_) return;
+  running_->engine.drain(drain_->jobs, now, running_->outbox);
+  send_outbox(now);
+  if (running_->engine.draining(drain_->jobs).empty() || now >= drain_->until) end_drain(now);
+}
+
+void SwitchNode::end_drain(Instant now) {
+  const Draining drained = *std::exchange(drain_, std::nullopt);
+  if (drained.next) take(*drained.next, drained.version, now);
+  running_->engine.release(drained.jobs);
+}
+
+void SwitchNode::take(const config::SwitchConfig& next, std::size_t version, Instant now) {
   spent_ = Duration();
   if (running_ && !config::difference(options_.config, next).empty())
     running_->apply(next, now, [&] { send_outbox(now); });
@@ -188,7 +234,9 @@ void SwitchNode::on_wake(Instant now) {
   handle_all(end, now);
   // A switch that had something to send polls again at once.
   while (running_->expire(now)) send_outbox(now);
+  running_->names.expire(now);
   while (running_->hosted && running_->hosted->expire(now)) send_hosted(now);
+  go_on_draining(now);
   running_->fdb.expire(now, 16);
   observer_.on_turn_end(*this, now);
   busy_ = busy_ + spent_;
@@ -233,8 +281,11 @@ void SwitchNode::handle(std::uint16_t port, const FrameRef& frame, Instant now) 
     case dataplane::Action::answer_arp:
     case dataplane::Action::answer_echo: return answer(port, frame, what);
     case dataplane::Action::lldp:           // its switches know their neighbours
+    case dataplane::Action::probe:          // and the way to them
     case dataplane::Action::intercept_arp:  // and have no routers
     case dataplane::Action::reassemble:     // nothing is cut
+    case dataplane::Action::rdma:           // and no rank comes by RDMA
+    case dataplane::Action::answer_cm:
     case dataplane::Action::drop:
       observer_.on_refused(*this, frame, what.reason);
       return drop(port, what.reason);
@@ -285,6 +336,7 @@ void SwitchNode::aggregate(std::uint16_t port, const FrameRef& frame,
   dataplane::Event event;
   if (!read(port, frame, what, event)) return;
   const wire::Packet& packet = event.packet;
+  if (wire::concerns_name(packet.header.type)) return take_named(port, event, now);
   observer_.before_packet(*this, frame, packet);
   held_.begin_packet(port, running_->engine);
   const auto decision = running_->host.concerns(packet)
@@ -300,6 +352,21 @@ void SwitchNode::aggregate(std::uint16_t port, const FrameRef& frame,
   held_.note_packet(packet, decision, job == nullptr || config::holds_data(*job), running_->engine);
   observer_.on_decision(*this, frame, packet, decision);
   send_outbox(now);
+}
+
+// As Aggregation::decide_name() does it.
+void SwitchNode::take_named(std::uint16_t port, const dataplane::Event& event, Instant now) {
+  aggregator::Outbox& box = running_->names_outbox;
+  const auto sender = running_->engine.name_sender(event.packet.header, event.from);
+  const DropReason reason = running_->names.on_packet(event.packet, event.from, sender, now, box);
+  for (std::size_t i = 0; i < box.items().size(); ++i)
+    if (aggregator::Outgoing& message = box.item(i); message.to == aggregator::Outgoing::To::parent)
+      running_->engine.address_up(message.header);
+  if (reason != DropReason::none)
+    drop(port, reason);
+  else
+    ++tallies_[port].consumed;
+  send(box, now);
 }
 
 void SwitchNode::forward(std::uint16_t port, const FrameRef& frame,

@@ -1,10 +1,9 @@
-// A switch: the real classification, front end, engine and FDB between simulated ports. What
-// stands here mirrors the shell that drives them on real ports (dataplane/loop/packet_loop.cc,
-// dataplane/aggregation/aggregation.cc, dataplane/bridge/forwarder.cc), and nothing else of the
-// switch is imitated.
+// A switch: the real classification, front end, engine and FDB between simulated ports. This node
+// mirrors the shell that drives them on real ports (dataplane/loop/packet_loop.cc,
+// dataplane/aggregation/aggregation.cc, dataplane/bridge/forwarder.cc), and imitates nothing else.
 //
 // Frames wait until the node's next turn; a turn handles them, then expires what is due. A switch
-// whose work costs time takes a burst a turn, and what it sends leaves when the work is done.
+// whose work costs time takes a burst a turn, and its frames leave when the work is done.
 #pragma once
 
 #include <array>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "aggregator/engine/engine.h"
+#include "aggregator/names/name_engine.h"
 #include "completion/engine/engine.h"
 #include "completion/host/remote_hosts.h"
 #include "completion/host/switch_host.h"
@@ -31,7 +31,7 @@ namespace tributary::sim {
 
 class SwitchNode;
 
-// Who watches a switch at work. Calls come from within a turn.
+// Observes a switch at work. Calls come from within a turn.
 class SwitchObserver {
  public:
   virtual ~SwitchObserver() = default;
@@ -85,7 +85,11 @@ class SwitchNode : public Node {
   void start(Instant now) override;
   void crash() override;
   // It reads its configuration anew: the tree as it is after `version` changes.
-  void reload(const config::SwitchConfig& next, std::size_t version, Instant now);
+  // Jobs that change are drained first, if there is time for that.
+  void reload(const config::SwitchConfig& next, std::size_t version, Instant now,
+              Duration drain_for = {});
+  // Drains all its jobs, as `tributary drain` does it; they go on when all are over, or then.
+  void drain(Duration at_most, Instant now);
   void on_frame(std::uint16_t port, const FrameRef& frame, Instant now) override;
   void on_wake(Instant now) override;
   [[nodiscard]] Instant next_wakeup() const override;
@@ -94,6 +98,7 @@ class SwitchNode : public Node {
   // nullptr while the node is down.
   [[nodiscard]] const aggregator::Engine* engine() const;
   [[nodiscard]] const completion::Engine* completion() const;
+  [[nodiscard]] const aggregator::NameEngine* names() const;
   [[nodiscard]] const completion::RemoteHosts* remote_hosts() const;
   // nullptr also when it hosts nothing.
   [[nodiscard]] const completion::SwitchHost* hosted() const;
@@ -112,18 +117,22 @@ class SwitchNode : public Node {
   [[nodiscard]] const HeldData& held() const { return held_; }
   // How many changes of the tree it has read.
   [[nodiscard]] std::size_t version() const { return version_; }
+  // The same, with one that waits for a drain.
+  [[nodiscard]] std::size_t version_to_come() const {
+    return drain_ && drain_->next ? drain_->version : version_;
+  }
   [[nodiscard]] bool aggregates() const { return !options_.config.jobs.empty(); }
   [[nodiscard]] const config::SwitchConfig& config() const { return options_.config; }
-  // Of one job; nullptr: the switch does not have it.
+  // Configuration of one job; nullptr: the switch does not have it.
   [[nodiscard]] const config::JobConfig* job(std::uint32_t id) const;
   // By hand, as `tributary exclude` and `tributary reinstate` do it: from the next op on.
   void exclude(std::uint32_t job, std::uint32_t child, bool exclude, Instant now);
-  // As `tributary elect` does it, for all jobs whose root it is: the least load is that of host
-  // number `favoured`, over and over.
+  // As `tributary place-host` does it, for all jobs whose root it is: the least load is that of
+  // host number `favoured`, over and over.
   void place_host(std::uint32_t favoured, Instant now);
   // Its place in the configuration, and so in the engine.
   [[nodiscard]] std::optional<std::size_t> place_of(std::uint32_t id) const;
-  // What its engine knows of a chunk; unseen also without one.
+  // The engine's state of a chunk; unseen also without an engine.
   [[nodiscard]] aggregator::ChunkState chunk_state(std::uint32_t job, std::uint8_t shard,
                                                    std::uint32_t seq) const;
 
@@ -134,11 +143,23 @@ class SwitchNode : public Node {
     FrameRef frame;
   };
 
+  // Waits for jobs to be drained, then takes over a configuration if there is one.
+  struct Draining {
+    std::vector<std::uint32_t> jobs;
+    Instant until;
+    std::optional<config::SwitchConfig> next = {};
+    std::size_t version = 0;
+  };
+
+  void go_on_draining(Instant now);
+  void end_drain(Instant now);
+  void take(const config::SwitchConfig& next, std::size_t version, Instant now);
   void plan_turn(Instant now);
   void handle(std::uint16_t port, const FrameRef& frame, Instant now);
   void handle_all(std::size_t end, Instant now);
   void aggregate(std::uint16_t port, const FrameRef& frame, const dataplane::Classified& what,
                  Instant now);
+  void take_named(std::uint16_t port, const dataplane::Event& event, Instant now);
   void host(std::uint16_t port, const FrameRef& frame, const dataplane::Classified& what,
             Instant now);
   void forward(std::uint16_t port, const FrameRef& frame, const dataplane::Classified& what,
@@ -161,6 +182,7 @@ class SwitchNode : public Node {
   Prng random_;
   std::uint32_t incarnation_ = 0;
   std::size_t version_ = 0;
+  std::optional<Draining> drain_;
   std::unique_ptr<Running> running_;
   // First in, first out: those before next_waiting_ are done with.
   std::vector<Waiting> waiting_;

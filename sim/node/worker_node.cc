@@ -1,13 +1,9 @@
 #include "sim/node/worker_node.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "config/model/switch_config.h"
-#include "core/wire/ecn.h"
-#include "core/wire/integrity.h"
 #include "sim/node/world.h"
-#include "worker/transport/packet_check.h"
 
 namespace tributary::sim {
 namespace {
@@ -16,7 +12,6 @@ constexpr Duration kBackOffMax = Duration::ms(50);
 // A transport that had no room is asked again after this long.
 constexpr Duration kSendRetry = Duration::us(200);
 constexpr std::uint16_t kFirstUdpPort = 20'000;
-constexpr std::uint16_t kStrayOffset = 100;
 
 }  // namespace
 
@@ -24,45 +19,115 @@ WorkerNode::WorkerNode(std::string name, const WorkerOptions& options, WorkerObs
                        worker::SendBatch& batch)
     : Node(std::move(name)),
       options_(options),
+      job_(*options.job),
       observer_(observer),
       random_(options.seed),
-      batch_(batch) {}
+      batch_(batch) {
+  if (options.job->named_bytes == 0) return;
+  names_.emplace(*options.job, options.rank, options.workload_seed);
+  names_batch_ = std::make_unique<worker::NameBatch>();
+}
 
 void WorkerNode::start(Instant now) {
+  if (!first_phase()) end_ = WorkerEnd::done;  // the job never has so many ranks
   if (end_ == WorkerEnd::not_yet) begin_session(now);
+}
+
+// The first in which the job has this rank.
+std::optional<std::size_t> WorkerNode::first_phase() const {
+  const auto& resizes = options_.job->resizes;
+  if (resizes.empty()) return 0;
+  for (std::size_t i = phases_done_; i < resizes.size() && resizes[i].op < options_.job->ops; ++i)
+    if (options_.rank < resizes[i].workers) return i;
+  return std::nullopt;
+}
+
+void WorkerNode::enter_phase(std::size_t resize) {
+  const auto& resizes = options_.job->resizes;
+  phase_ = resize;
+  phase_end_ = options_.job->ops;
+  if (resizes.empty()) return;
+  job_.workers = resizes[phase_].workers;
+  if (phase_ + 1 < resizes.size()) phase_end_ = std::min(phase_end_, resizes[phase_ + 1].op);
 }
 
 void WorkerNode::crash() {
   session_.reset();
+  if (names_) names_->reset();
   open_.clear();
 }
 
-void WorkerNode::begin_session(Instant now) {
-  const JobScenario& job = *options_.job;
-  ++incarnation_;
+worker::SessionOptions WorkerNode::session_options() const {
+  const JobScenario& job = job_;
   worker::SessionOptions o;
   o.job = job.id;
   o.rank = options_.rank;
   o.size = job.workers;
   o.plane = job.plane;
-  o.nonce = salt_ = random_.next();
   o.join_timeout = job.join_timeout;
   o.op_timeout = job.op_timeout;
   o.loss_group = job.loss_group;
   o.max_datagram_bytes = 9000;
   o.switch_name = "switch";
-  session_ = std::make_unique<worker::Session>(o, now);
+  return o;
+}
+
+void WorkerNode::begin_session(Instant now) {
+  ++incarnation_;
+  enter_phase(*first_phase());
+  worker::SessionOptions o = session_options();
+  o.nonce = salt_ = random_.next();
   // A new socket often gets another port, but ports come back.
   udp_port_ = static_cast<std::uint16_t>(kFirstUdpPort + random_.below(2));
+  failure_seen_ = completed_ = has_left_ = false;
+  was_joining_ = true;
+  next_op_ = first_op_ = options_.job->resizes.empty() ? 0 : options_.job->resizes[phase_].op;
+  resumed_from_.reset();
+  open_.clear();
+  think_until_ = Instant();
+  if (names_) names_->reset();
+  open_session(o, now);
+}
+
+void WorkerNode::open_session(const worker::SessionOptions& options, Instant now) {
+  session_ = std::make_unique<worker::Session>(options, now);
   session_began_ = turn_began_ = now;
   session_began_world_ = world().now();
-  entered_ = failure_seen_ = completed_ = false;
-  was_joining_ = true;
-  next_op_ = 0;
-  open_.clear();
-  held_.reset(job.shards, options_.first_seq);
-  think_until_ = Instant();
+  entered_ = false;
+  held_.reset(options_.job->shards, options_.first_seq);
   retry_send_at_ = next_session_at_ = Instant::max();
+}
+
+// As the library does it (worker/api/progress.cc), but that the ranks know the number of ranks
+// without a vote.
+void WorkerNode::go_on(const wire::Resumption& from, Instant now) {
+  if (next_op_ == phase_end_ && phase_end_ < options_.job->ops) {
+    enter_phase(phase_ + 1);
+    if (options_.rank >= job_.workers) {
+      completed_ = has_left_ = true;
+      phases_done_ = phase_;
+      leave_began_ = now;
+      return session_->leave_drained(now);
+    }
+    was_joining_ = true;  // newcomers may never come, and then it gives up as at the beginning
+  }
+  resume(from, now);
+}
+
+void WorkerNode::resume(const wire::Resumption& from, Instant now) {
+  worker::SessionOptions o = session_options();
+  o.nonce = random_.next();
+  o.resumes = from;
+  resumed_from_ = session_->epoch();
+  first_op_ += from.op;
+  count_events();
+  open_session(o, now);
+}
+
+// The application has an op, and the session may take it.
+bool WorkerNode::may_call() const {
+  return session_->state() == worker::SessionState::running && next_op_ < phase_end_ &&
+         open_.size() < options_.job->depth && next_op_ - first_op_ < session_->op_limit();
 }
 
 void WorkerNode::move(std::uint32_t switch_ipv4, std::uint16_t port) {
@@ -86,9 +151,8 @@ Instant WorkerNode::next_wakeup() const {
   if (session_ == nullptr) return next_session_at_;
   if (retry_send_at_ != Instant::max()) return retry_send_at_;
   Instant at = session_->next_wakeup();
-  if (session_->state() == worker::SessionState::running && next_op_ < options_.job->ops &&
-      open_.size() < options_.job->depth)
-    at = std::min(at, think_until_);
+  if (names_) at = std::min(at, names_->client().next_wakeup());
+  if (may_call()) at = std::min(at, think_until_);
   return at;
 }
 
@@ -100,21 +164,24 @@ void WorkerNode::advance(Instant now) {
       entered_ = true;
       was_joining_ = false;
       turn_began_ = now;
+      if (names_) names_->identify(*session_);
       observer_.on_epoch_entered(*this);
     }
     collect(now);
     submit(now);
     again = pump(now);
+    if (names_) pump_names(now);
     collect(now);
+    if (const auto drained = session_->drained(); drained && !completed_) go_on(*drained, now);
     close_failed(now);
     again = again || session_->state() != before;
     if (session_->state() != worker::SessionState::left) continue;
     count_events();
     session_.reset();
     open_.clear();
-    if (completed_) {
+    if (completed_ && !(has_left_ && first_phase())) {
       end_ = WorkerEnd::done;
-    } else if (was_joining_ && world().now() >= options_.tree_settled) {
+    } else if (!has_left_ && was_joining_ && world().now() >= options_.tree_settled) {
       end_ = WorkerEnd::gave_up;
     } else {
       next_session_at_ =
@@ -146,15 +213,16 @@ void WorkerNode::collect(Instant now) {
       observer_.on_op_done(*this, finished->index, finished->plan,
                            {options_.rank, finished->data, finished->output, op->left_out,
                             op->elements_per_chunk, op->chunks_per_part});
+    if (names_ && !op->failure) start_named(finished->index, now);
     if (const Duration most = options_.job->think_max; most > Duration())
       think_until_ = now + Duration::ns(random_.below(static_cast<std::uint32_t>(most.to_ns())));
   }
 }
 
 void WorkerNode::submit(Instant now) {
-  const JobScenario& job = *options_.job;
+  const JobScenario& job = job_;
   if (session_->state() != worker::SessionState::running) return;
-  while (next_op_ < job.ops && open_.size() < job.depth && now >= think_until_) {
+  while (may_call() && now >= think_until_) {
     auto next = std::make_unique<OpenOp>();
     next->index = next_op_++;
     next->plan = plan_op(job, options_.workload_seed, next->index);
@@ -167,13 +235,14 @@ void WorkerNode::submit(Instant now) {
     open_.push_back(std::move(next));
     session_->submit(op, now);
   }
-  if (next_op_ < job.ops || !open_.empty()) return;
+  if (next_op_ < phase_end_ || !open_.empty() || (names_ && names_->busy())) return;
+  if (phase_end_ < job.ops) return session_->want_drain();
   completed_ = true;
   leave_began_ = now;
   session_->leave(now);
 }
 
-// One that nobody can take for `plan`.
+// An op that no node can take for `plan`.
 OpPlan WorkerNode::another_op(const OpPlan& plan) {
   OpPlan other;
   other.count = plan.count + 1;
@@ -182,7 +251,7 @@ OpPlan WorkerNode::another_op(const OpPlan& plan) {
 
 void WorkerNode::fill_op(OpenOp& open) const {
   const std::size_t size = wire::size_of(open.plan.dtype);
-  const std::uint32_t ranks = options_.job->workers;
+  const std::uint32_t ranks = job_.workers;
   open.data.resize(open.plan.inputs(ranks) * size);
   open.output.resize(open.plan.outputs(ranks) * size);
   fill(open.plan, salt_, open.index, open.data);
@@ -221,7 +290,7 @@ bool WorkerNode::pump(Instant now) {
   session_->poll(now, batch_);
   const auto datagrams = batch_.datagrams();
   for (std::size_t i = 0; i < datagrams.size(); ++i) {
-    const FrameRef frame = frame_of(datagrams[i]);
+    const FrameRef frame = frame_with(datagrams[i]);
     // A full queue is the transport's "no room"; a link that is down takes frames to nowhere.
     if (world().send(id(), options_.port, frame) == SendResult::queue_full) {
       session_->rejected(batch_, i);
@@ -234,85 +303,50 @@ bool WorkerNode::pump(Instant now) {
   return batch_.full();
 }
 
+void WorkerNode::start_named(std::uint32_t index, Instant now) {
+  for (const NamedCall& named : names_->start_calls(index, random_, now))
+    observer_.on_named_call(*this, named);
+}
+
+// A full queue loses them; timers send them again.
+void WorkerNode::pump_names(Instant now) {
+  do {
+    names_->client().poll(now, *names_batch_);
+    for (const worker::Datagram& datagram : names_batch_->datagrams())
+      world().send(id(), options_.port, frame_with(datagram));
+  } while (names_batch_->full());
+  for (const NamedCall& named : names_->take_finished()) observer_.on_named_end(*this, named);
+  submit(now);
+}
+
 void WorkerNode::send_extra(const FrameRef& frame) {
   world().send(id(), options_.port, frame);
 }
 
-FrameRef WorkerNode::frame_of(const worker::Datagram& d) {
-  FrameRef frame = world().frames().take();
-  if (!d.payload.empty()) {
-    const auto carried = static_cast<std::uint32_t>(d.payload.size());
-    const std::uint32_t data = carried * options_.job->payload_scale();
-    frame.writable().data_bytes = data;
-    frame.writable().absent_bytes = data - carried;
-  }
-  auto& bytes = frame.writable().bytes;
-  const std::size_t packet = d.head.size() + d.payload.size();
-  bytes.resize(wire::kUdpPayloadOffset + packet);
-  std::memcpy(bytes.data() + wire::kUdpPayloadOffset, d.head.data(), d.head.size());
-  if (!d.payload.empty())
-    std::memcpy(bytes.data() + wire::kUdpPayloadOffset + d.head.size(), d.payload.data(),
-                d.payload.size());
-  wire::FrameTemplate t;
-  t.destination = options_.switch_mac;
-  t.source = options_.mac;
+FrameRef WorkerNode::frame_with(const worker::Datagram& datagram) {
   const bool strays = entered_ && options_.stray_ppm != 0 && world().now() < options_.heal_at &&
                       random_.chance_ppm(options_.stray_ppm);
-  const auto port = static_cast<std::uint16_t>(udp_port_ + (strays ? kStrayOffset : 0));
-  t.endpoints = {options_.ipv4, options_.switch_ipv4, port,
-                 static_cast<std::uint16_t>(options_.udp_base_port + d.port)};
-  // A job with CRC32C can do without the UDP checksum, once the rank knows that it is one.
-  t.dscp_ecn = wire::kEct0;
-  t.udp_checksum = options_.job->integrity == wire::Integrity::udp_checksum || !entered_;
-  wire::write_frame_headers(t, bytes, packet);
-  return frame;
+  return frame_of(card(), world().frames(), datagram, strays);
 }
 
-bool WorkerNode::for_me(const wire::EthernetView& ethernet, const wire::Udp4View& udp) const {
-  const JobScenario& job = *options_.job;
-  const std::uint32_t group = config::job_group_ipv4(job.id);
-  const wire::UdpEndpoints& to = udp.endpoints;
-  const bool to_group = ethernet.destination == wire::multicast_mac(group);
-  const bool from_host = to_group && entered_ && to.source_ip != 0 &&
-                         to.source_ip == worker::direct_host(session_->start_info());
-  if (to.source_ip != options_.switch_ipv4 && !from_host) return false;
-  if (ethernet.destination == options_.mac) {
-    const bool own = to.destination_port == udp_port_ ||
-                     (options_.stray_ppm != 0 && to.destination_port == udp_port_ + kStrayOffset);
-    return to.destination_ip == options_.ipv4 && own;
-  }
-  return entered_ && to_group && to.destination_ip == group &&
-         to.destination_port >= options_.udp_base_port &&
-         (to.destination_port - options_.udp_base_port) / job.shards == job.plane;
+RankCard WorkerNode::card() const {
+  return {options_, udp_port_, session_->start_info(), entered_};
 }
 
-// The network card, the kernel's UDP, and the transport's checks.
 void WorkerNode::receive(const FrameRef& frame, Instant now) {
-  const auto ethernet = wire::parse_ethernet(frame.bytes());
-  const auto* eth = std::get_if<wire::EthernetView>(&ethernet);
-  if (eth == nullptr) return drop(std::get<DropReason>(ethernet));
-  if (eth->destination != options_.mac && !wire::is_multicast(eth->destination)) return;
-  if (eth->ether_type != wire::kEtherTypeIpv4) return;
-  const auto ip = wire::parse_udp4(eth->payload);
-  if (const auto* bad = std::get_if<DropReason>(&ip)) return drop(*bad);
-  const auto& udp = std::get<std::optional<wire::Udp4View>>(ip);
-  if (!udp || !for_me(*eth, *udp)) return;
-  if (udp->checksum != 0 && !wire::udp4_checksum_ok(*udp)) return drop(DropReason::checksum);
-  auto parsed = wire::parse(udp->payload);
-  if (const auto* bad = std::get_if<DropReason>(&parsed)) return drop(*bad);
-  auto& packet = std::get<wire::Packet>(parsed);
-  packet.congestion_experienced = udp->congestion_experienced;
-  if (const DropReason bad = wire::check_integrity(*udp, packet); bad != DropReason::none)
-    return drop(bad);
-  if (udp->endpoints.source_ip != options_.switch_ipv4 &&
-      !worker::is_direct_result(session_->start_info(), packet))
-    return drop(DropReason::stale_term);
-
+  const auto got = packet_of(card(), frame);
+  if (const auto* bad = std::get_if<DropReason>(&got)) return drop(*bad);
+  const auto* const packet = std::get_if<wire::Packet>(&got);
+  if (packet == nullptr) return;
+  if (wire::concerns_name(packet->header.type)) {
+    if (names_) names_->client().on_packet(*packet, now);
+    return;
+  }
   const std::uint64_t results = session_->counters().results.get();
-  session_->on_packet(packet, now);
+  session_->on_packet(*packet, now);
   if (session_->counters().results.get() == results) return;
-  held_.add(packet.header.shard, packet.header.seq);
-  observer_.on_result_taken(*this, packet.header.shard);
+  held_.add(packet->header.shard, packet->header.seq);
+  observer_.on_result_taken(*this, packet->header.shard);
 }
 
 std::string WorkerNode::waiting_for(Instant now) const {

@@ -7,12 +7,15 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/prng.h"
 #include "sim/node/held_results.h"
 #include "sim/node/node.h"
-#include "sim/scenario/scenario.h"
+#include "sim/node/rank_card.h"
+#include "sim/node/rank_names.h"
+#include "sim/node/worker_options.h"
 #include "sim/scenario/workload.h"
 #include "worker/session/block_scaled.h"
 #include "worker/session/session.h"
@@ -21,7 +24,7 @@ namespace tributary::sim {
 
 class WorkerNode;
 
-// Who watches a rank.
+// Observes a rank.
 class WorkerObserver {
  public:
   virtual ~WorkerObserver() = default;
@@ -41,31 +44,16 @@ class WorkerObserver {
   virtual void on_result_taken(WorkerNode& node, std::uint8_t shard) = 0;
   // A contribution leaves; the observer may send a broken copy behind it.
   virtual void on_contribution(WorkerNode& node, const FrameRef& frame) = 0;
-};
-
-struct WorkerOptions {
-  const JobScenario* job = nullptr;
-  std::uint32_t job_index = 0;
-  std::uint32_t rank = 0;
-  std::uint64_t workload_seed = 0;
-  std::uint64_t seed = 0;
-  wire::MacAddress mac{};
-  std::uint32_t ipv4 = 0;
-  wire::MacAddress switch_mac{};
-  std::uint32_t switch_ipv4 = 0;
-  std::uint16_t udp_base_port = 0;
-  std::uint32_t first_seq = 0;
-  std::uint32_t stray_ppm = 0;  // see LinkQuality
-  Instant heal_at;
-  std::uint16_t port = 0;  // through which it is on its switch
-  Instant tree_settled;    // no switch or worker changes its place any more
+  // A put or a get of named data begins, and ends; neither ends if the rank begins anew.
+  virtual void on_named_call(WorkerNode& node, const NamedCall& named) = 0;
+  virtual void on_named_end(WorkerNode& node, const NamedCall& named) = 0;
 };
 
 enum class WorkerEnd : std::uint8_t { not_yet, done, gave_up, dead };
 
 class WorkerNode : public Node {
  public:
-  // `batch` is shared by all ranks of a world: what is in it lives for one call.
+  // `batch` is shared by all ranks of a world: its contents live for one call.
   WorkerNode(std::string name, const WorkerOptions& options, WorkerObserver& observer,
              worker::SendBatch& batch);
 
@@ -85,10 +73,25 @@ class WorkerNode : public Node {
   void move(std::uint32_t switch_ipv4, std::uint16_t port);
   [[nodiscard]] const WorkerOptions& options() const { return options_; }
   [[nodiscard]] const worker::Session* session() const { return session_.get(); }
-  // What tells this incarnation's data from those before.
+  // The job with the ranks that it has now, as far as this rank knows.
+  [[nodiscard]] const JobScenario& job() const { return job_; }
+  // True while it answers for the values that it has put.
+  [[nodiscard]] bool serves_names() const {
+    return names_ && session_ != nullptr && !completed_ && !failure_seen_;
+  }
+  // True once the job goes on without it.
+  [[nodiscard]] bool has_left() const { return has_left_; }
+  // Tells this incarnation's data from those before.
   [[nodiscard]] std::uint64_t salt() const { return salt_; }
   [[nodiscard]] bool holds(std::uint8_t shard, std::uint32_t seq) const {
     return held_.contains(shard, seq);
+  }
+  // The epoch that the session's follows after a drain, and the first op of it; none, 0: it follows
+  // none.
+  [[nodiscard]] std::optional<std::uint16_t> resumed_from() const { return resumed_from_; }
+  [[nodiscard]] std::uint32_t first_op() const { return first_op_; }
+  [[nodiscard]] std::uint32_t ops_done() const {
+    return next_op_ - static_cast<std::uint32_t>(open_.size());
   }
   // When the session was made: by the own clock, and by the world's.
   [[nodiscard]] Instant session_began() const { return session_began_; }
@@ -108,7 +111,14 @@ class WorkerNode : public Node {
     std::unique_ptr<worker::BlockScaled> scaled;
   };
 
+  [[nodiscard]] std::optional<std::size_t> first_phase() const;
+  void enter_phase(std::size_t resize);
+  void go_on(const wire::Resumption& from, Instant now);
   void begin_session(Instant now);
+  [[nodiscard]] worker::SessionOptions session_options() const;
+  void open_session(const worker::SessionOptions& options, Instant now);
+  void resume(const wire::Resumption& from, Instant now);
+  [[nodiscard]] bool may_call() const;
   void advance(Instant now);
   void collect(Instant now);
   void submit(Instant now);
@@ -117,12 +127,19 @@ class WorkerNode : public Node {
   void close_failed(Instant now);
   void count_events();
   bool pump(Instant now);
+  void pump_names(Instant now);
+  void start_named(std::uint32_t index, Instant now);
   void receive(const FrameRef& frame, Instant now);
-  [[nodiscard]] bool for_me(const wire::EthernetView& ethernet, const wire::Udp4View& udp) const;
-  FrameRef frame_of(const worker::Datagram& datagram);
+  FrameRef frame_with(const worker::Datagram& datagram);
+  [[nodiscard]] RankCard card() const;
   void drop(DropReason reason) { observer_.on_worker_drop(reason, 1); }
 
   WorkerOptions options_;
+  JobScenario job_;              // of the phase that this rank is in
+  std::size_t phase_ = 0;        // index of its first resize
+  std::uint32_t phase_end_ = 0;  // its first op that is not in the phase
+  std::size_t phases_done_ = 0;  // before it left: it comes again in a later one
+  bool has_left_ = false;
   WorkerObserver& observer_;
   Prng random_;
   std::uint32_t incarnation_ = 0;
@@ -134,8 +151,12 @@ class WorkerNode : public Node {
   bool completed_ = false;
   bool was_joining_ = false;
   std::uint32_t next_op_ = 0;
+  std::uint32_t first_op_ = 0;
+  std::optional<std::uint16_t> resumed_from_;
   std::vector<std::unique_ptr<OpenOp>> open_;
   HeldResults held_;
+  std::optional<RankNames> names_;
+  std::unique_ptr<worker::NameBatch> names_batch_;
   WorkerEnd end_ = WorkerEnd::not_yet;
   Instant session_began_;
   Instant session_began_world_;

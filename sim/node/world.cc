@@ -88,7 +88,7 @@ SendResult World::send(NodeId from, std::uint16_t port, FrameRef frame, Duration
   return SendResult::sent;
 }
 
-// What is shared is never written.
+// A shared frame is never written: marks a copy.
 FrameRef World::marked(const FrameRef& frame) {
   FrameRef copy = frames_.copy(frame);
   if (!wire::mark_congestion(copy.writable().bytes)) return frame;

@@ -1,7 +1,7 @@
 // The simulated world: nodes, cables, one clock, one queue of events.
 //
-// World decides what happens next and to whom; it knows nothing of aggregation. What it does to
-// frames and nodes it tells its observer, who checks and counts.
+// World decides what happens next and to which node; it knows nothing of aggregation. It tells its
+// observer, which checks and counts, what it does to frames and nodes.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,7 @@ class WorldObserver {
   virtual void on_check() = 0;
 };
 
-// What one direction of a cable was given to carry.
+// Load of one direction of a cable.
 struct LinkTally {
   std::uint64_t frames = 0;
   std::uint64_t wire_bytes = 0;

@@ -20,7 +20,12 @@ void add_job_steps(const Scenario& s, std::size_t j, std::vector<Step>& steps) {
   const auto with_workers = [](JobScenario& job, std::uint32_t workers) {
     job.workers = workers;
     job.sums.bracketing.reset();
+    for (Resize& r : job.resizes) r.workers = std::min(r.workers, workers);
   };
+  change([](JobScenario& job) { job.resizes.clear(); });
+  change([](JobScenario& job) {
+    if (job.resizes.size() > 1) job.resizes.pop_back();
+  });
   change([=](JobScenario& job) { with_workers(job, job.workers > 2 ? 2 : 1); });
   change([=](JobScenario& job) { with_workers(job, job.workers - (job.workers > 1 ? 1 : 0)); });
   change([](JobScenario& job) { job.shards = 1; });
@@ -66,7 +71,7 @@ void add_job_steps(const Scenario& s, std::size_t j, std::vector<Step>& steps) {
   change([](JobScenario& job) { job.integrity = wire::Integrity::udp_checksum; });
 }
 
-// What hung on it hangs on its parent.
+// Attaches the switch's children to its parent.
 void remove_switch(Scenario& s, std::size_t index) {
   const TreeSwitch gone = s.switches[index];
   s.switches.erase(s.switches.begin() + static_cast<long>(index));

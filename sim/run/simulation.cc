@@ -12,33 +12,15 @@
 #include "sim/node/switch_node.h"
 #include "sim/node/worker_node.h"
 #include "sim/node/world.h"
+#include "sim/run/node_options.h"
 #include "sim/run/tree_changes.h"
 #include "sim/scenario/network_plan.h"
 
 namespace tributary::sim {
 namespace {
 
-constexpr std::uint32_t kWorkerIpv4 = 0x0A010000;  // 10.1.0.1 and on, over all jobs
 constexpr std::uint32_t kHostileIpv4 = 0x0A0000FD;
-constexpr std::uint32_t kEpochsPerSwitch = 641;
 constexpr Duration kCheckInterval = Duration::ms(25);
-
-// Independent streams from one seed.
-std::uint64_t stream(std::uint64_t seed, std::uint64_t purpose, std::uint64_t index) {
-  Prng random(seed ^ purpose * 0x9E3779B97F4A7C15ULL);
-  return random.next() + index * 0xD1342543DE82EF95ULL;
-}
-enum Purpose : std::uint64_t {
-  kClock = 1,
-  kCable,
-  kWorker,
-  kSwitch,
-  kHostile,
-  kWorkload,
-  kServer,
-  kChange,
-  kHeld,
-};
 
 class Simulation : public WorldObserver {
  public:
@@ -72,11 +54,7 @@ class Simulation : public WorldObserver {
   void build_hostile();
   [[nodiscard]] std::size_t home_of(const WorkerNode& worker) const;
   void build_servers();
-  // nullptr: the job has no model.
-  [[nodiscard]] const JobScenario* model_job(std::uint32_t id) const;
-  [[nodiscard]] config::OptimizerConfig optimizer_of(const JobScenario& job) const;
   void add_switch(std::size_t index);
-  [[nodiscard]] NodeClock clock(std::uint64_t index) const;
   std::pair<std::uint16_t, std::uint16_t> cable(NodeId a, NodeId b, bool perfect);
   [[nodiscard]] std::optional<NodeId> target_of(const ScriptEntry& entry) const;
   void exclude(const ScriptEntry& entry, bool exclude);
@@ -99,39 +77,17 @@ class Simulation : public WorldObserver {
   std::set<Passage> passages_;
 };
 
-NodeClock Simulation::clock(std::uint64_t index) const {
-  Prng random(stream(scenario_.seed, kClock, index));
-  const auto drift = static_cast<std::int32_t>(random.below(2 * scenario_.drift_ppm + 1)) -
-                     static_cast<std::int32_t>(scenario_.drift_ppm);
-  return {Duration::ns(random.below(1'000'000'000)), drift};
-}
-
 void Simulation::add_switch(std::size_t index) {
-  SwitchOptions o;
-  o.config = plan_.switches[index].config;
-  o.turn_max = scenario_.turn_max;
-  o.tick = scenario_.tick;
-  if (index < plan_.aggregators) o.cost = scenario_.cost;
-  o.capture = index == plan_.attacked && scenario_.hostile.packets > 0;
-  for (const JobScenario& job : scenario_.jobs)
-    o.payload_scale.emplace(job.id, job.payload_scale());
-  o.first_epoch = static_cast<std::uint16_t>(scenario_.first_epoch);
-  // Where a job's root moves to another switch, its epochs must differ.
-  if (!scenario_.changes.empty())
-    o.first_epoch = static_cast<std::uint16_t>(o.first_epoch + index * kEpochsPerSwitch);
-  o.first_seq = scenario_.first_seq;
-  o.seed = stream(scenario_.seed, kSwitch, index);
-  o.held_frames = scenario_.held_frames;
-  o.held_seed = stream(scenario_.seed, kHeld, index);
-  auto node = std::make_unique<SwitchNode>(plan_.switches[index].name, std::move(o), observer());
+  auto node = std::make_unique<SwitchNode>(plan_.switches[index].name,
+                                           switch_options(scenario_, plan_, index), observer());
   switches_.push_back(node.get());
-  world_.add(std::move(node), clock(1000 + index));
+  world_.add(std::move(node), clock_of(scenario_, kSwitchClocks + index));
 }
 
 std::pair<std::uint16_t, std::uint16_t> Simulation::cable(NodeId a, NodeId b, bool perfect) {
   LinkQuality quality = scenario_.links;
   const Instant heal = perfect ? Instant() : Instant() + scenario_.heal_at;
-  return world_.connect(a, b, quality, heal, stream(scenario_.seed, kCable, cables_++));
+  return world_.connect(a, b, quality, heal, seed_of(scenario_.seed, kCable, cables_++));
 }
 
 void Simulation::build() {
@@ -146,7 +102,7 @@ void Simulation::build() {
   build_servers();
   changes_.build(
       switches_, workers_, [this](NodeId a, NodeId b) { return cable(a, b, false); },
-      static_cast<std::uint32_t>(2 * scenario_.script.size()), stream(scenario_.seed, kChange, 0));
+      static_cast<std::uint32_t>(2 * scenario_.script.size()), seed_of(scenario_.seed, kChange, 0));
   for (std::uint32_t i = 0; i < scenario_.script.size(); ++i)
     world_.schedule(Instant() + scenario_.script[i].at, Event::Kind::script, i);
   world_.schedule(Instant() + kCheckInterval, Event::Kind::check, 0);
@@ -157,60 +113,24 @@ void Simulation::build_hostile() {
   HostileOptions o;
   o.packets = scenario_.hostile.packets;
   o.span = scenario_.heal_at;
-  o.seed = stream(scenario_.seed, kHostile, 0);
+  o.seed = seed_of(scenario_.seed, kHostile, 0);
   o.mac = {2, 0xBA, 0xD0, 0, 0, 1};
   o.ipv4 = kHostileIpv4;
   o.switch_mac = config::derived_mac(victim.ipv4);
   o.switch_ipv4 = victim.ipv4;
   o.udp_base_port = config::kDefaultUdpBasePort;
   SwitchNode& node = *switches_[plan_.attacked];
-  const NodeId id = world_.add(std::make_unique<HostileNode>(o, node, observer()), clock(2000));
+  const NodeId id =
+      world_.add(std::make_unique<HostileNode>(o, node, observer()), clock_of(scenario_, 2000));
   cable(node.id(), id, true);
-}
-
-const JobScenario* Simulation::model_job(std::uint32_t id) const {
-  for (const JobScenario& job : scenario_.jobs)
-    if (job.id == id && job.model) return &job;
-  return nullptr;
-}
-
-// Whole numbers stay whole: a step is the parameters less the sum.
-config::OptimizerConfig Simulation::optimizer_of(const JobScenario& job) const {
-  config::OptimizerConfig o;
-  o.kind = config::OptimizerKind::sgd;
-  o.rate = 1;
-  o.parameters = {std::max(job.max_elements, 1u)};
-  if (scenario_.servers.checkpoint_steps > 0)
-    o.checkpoint = {"in the node", scenario_.servers.checkpoint_steps};
-  return o;
 }
 
 void Simulation::build_servers() {
   for (std::size_t i = 0; i < plan_.servers.size(); ++i) {
-    const config::ServerConfig& config = plan_.servers[i].config;
-    ServerOptions o;
-    o.ipv4 = config.ipv4;
-    o.mac = config::derived_mac(o.ipv4);
-    o.udp_port = config.udp_port;
-    o.seed = stream(scenario_.seed, kServer, i);
-    o.heartbeat = config.heartbeat;
-    for (const config::ServedJobConfig& told : config.jobs) {
-      completion::ServedJob served;
-      served.limits = completion::limits_of(told.job);
-      served.limits.root_is_here = false;
-      served.limits.bytes = scenario_.servers.tight ? 0 : completion::most_bytes(served.limits);
-      served.root_ipv4 = told.root_ipv4;
-      served.root_udp_port = told.root_udp_port;
-      served.integrity = told.job.integrity;
-      if (const JobScenario* const job = model_job(told.job.id))
-        served.optimizer = optimizer_of(*job);
-      o.jobs.push_back(std::move(served));
-    }
-    for (const JobScenario& job : scenario_.jobs)
-      o.payload_scale.emplace(job.id, job.payload_scale());
-    auto node = std::make_unique<ServerNode>(config.name, std::move(o), observer());
+    auto node = std::make_unique<ServerNode>(plan_.servers[i].config.name,
+                                             server_options(scenario_, plan_, i), observer());
     servers_.push_back(node.get());
-    const NodeId id = world_.add(std::move(node), clock(3000 + i));
+    const NodeId id = world_.add(std::move(node), clock_of(scenario_, kServerClocks + i));
     cable(switches_[plan_.servers[i].cabled_to]->id(), id, false);
   }
   checker_.watch_servers(servers_);
@@ -222,31 +142,12 @@ void Simulation::build_workers() {
     auto& of_job = ranks.emplace_back();
     for (std::uint32_t rank = 0; rank < scenario_.jobs[j].workers; ++rank) {
       const auto number = static_cast<std::uint32_t>(workers_.size());
-      WorkerOptions o;
-      o.job = &scenario_.jobs[j];
-      o.job_index = j;
-      o.rank = rank;
-      o.workload_seed = stream(scenario_.seed, kWorkload, 0);
-      o.seed = stream(scenario_.seed, kWorker, number);
-      o.ipv4 = kWorkerIpv4 + number + 1;
-      o.mac = config::derived_mac(o.ipv4);
-      const NetworkPlan::Place& place = plan_.workers[number];
-      o.switch_ipv4 = plan_.switches[place.serving].config.ipv4;
-      o.switch_mac = config::derived_mac(o.switch_ipv4);
-      o.udp_base_port = config::kDefaultUdpBasePort;
-      o.stray_ppm = scenario_.links.stray_ppm;
-      o.heal_at = Instant() + scenario_.heal_at;
-      o.first_seq = scenario_.first_seq;
-      for (const TreeChange& c : scenario_.changes)
-        o.tree_settled = std::max(o.tree_settled, Instant() + c.at + c.spread);
-      if (!scenario_.changes.empty()) o.tree_settled = std::max(o.tree_settled, o.heal_at);
-      const std::string name =
-          "job " + std::to_string(scenario_.jobs[j].id) + " rank " + std::to_string(rank);
-      auto node = std::make_unique<WorkerNode>(name, o, observer(), batch_);
+      const WorkerOptions o = worker_options(scenario_, plan_, j, rank, number);
+      auto node = std::make_unique<WorkerNode>(name_of(o), o, observer(), batch_);
       workers_.push_back(node.get());
       of_job.push_back(node.get());
-      const NodeId id = world_.add(std::move(node), clock(number));
-      cable(switches_[place.cabled_to]->id(), id, false);
+      const NodeId id = world_.add(std::move(node), clock_of(scenario_, number));
+      cable(switches_[plan_.workers[number].cabled_to]->id(), id, false);
     }
   }
   checker_.watch(world_, std::span(switches_).first(plan_.aggregators), std::move(ranks));
@@ -323,6 +224,12 @@ void Simulation::on_script(std::uint32_t number) {
       switches_[i]->place_host(e.index, world_.local_now(switches_[i]->id()));
     return;
   }
+  if (e.action == ScriptAction::drain) {
+    SwitchNode& at = *switches_[e.index % plan_.aggregators];
+    if (world_.alive(at.id()) && !world_.paused(at.id()))
+      at.drain(e.length, world_.local_now(at.id()));
+    return;
+  }
   if (e.action == ScriptAction::exclude) {
     exclude(e, number < size);
     if (number < size && e.length > Duration())
@@ -353,6 +260,7 @@ void Simulation::on_script(std::uint32_t number) {
     case ScriptAction::partition: return world_.cut(*node, e.length, true);
     case ScriptAction::link_down: return world_.cut(*node, e.length, false);
     case ScriptAction::elect:
+    case ScriptAction::drain:
     case ScriptAction::exclude: return;
   }
 }
@@ -385,7 +293,7 @@ Outcome Simulation::run(const ProgressSink& progress) {
   for (const JobScenario& job : scenario_.jobs)
     settle = std::max(settle, job.lease + job.deadline + Duration::seconds(1));
   const Instant limit = Instant() + scenario_.limit;
-  Instant over = Instant::max();  // everybody had ended by then
+  Instant over = Instant::max();  // all nodes had ended by then
   const std::uint64_t most = scenario_.most_events;
   while (!world_.failure() && world_.now() < limit && world_.step()) {
     if (most != 0 && world_.events_done() > most)

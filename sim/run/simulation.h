@@ -13,7 +13,7 @@
 namespace tributary::sim {
 
 struct Outcome {
-  std::optional<std::string> failure;  // what was violated, and where everybody stood then
+  std::optional<std::string> failure;  // the violation, and the state of all nodes then
   std::uint64_t trace_hash = 0;
   std::uint64_t events = 0;
   std::uint64_t packets = 0;  // put on a link

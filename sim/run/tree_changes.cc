@@ -5,7 +5,7 @@
 namespace tributary::sim {
 namespace {
 
-// Of one that stands still: it reads the tree when it goes on.
+// For a node that is paused: it reads the tree when it goes on.
 constexpr Duration kReadAgain = Duration::ms(5);
 
 }  // namespace
@@ -52,12 +52,12 @@ void TreeChanges::step(std::uint32_t number) {
 void TreeChanges::read(std::uint32_t number) {
   const Step& step = steps_[number];
   SwitchNode& node = *switches_[step.index];
-  if (node.version() >= step.version) return;
+  if (node.version_to_come() >= step.version) return;
   if (world_.paused(node.id()))
     return world_.schedule(world_.now() + kReadAgain, Event::Kind::script, first_ + number);
   checker_.count_node_fault(FaultKind::tree_change);
   node.reload(plan_.versions[step.version].configs[step.index], step.version,
-              world_.local_now(node.id()));
+              world_.local_now(node.id()), scenario_.changes[step.version - 1].drain);
 }
 
 std::uint16_t TreeChanges::port_to(bool of_switch, std::size_t mover, std::size_t to) const {

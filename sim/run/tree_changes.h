@@ -36,7 +36,7 @@ class TreeChanges {
              const Connect& connect, std::uint32_t first, std::uint64_t seed);
   // Script entry first + number.
   void step(std::uint32_t number);
-  // Of a switch, as it knows its place.
+  // The parent of a switch, by the tree that the switch has read.
   [[nodiscard]] std::optional<std::size_t> above(std::size_t index) const;
 
  private:
@@ -50,7 +50,7 @@ class TreeChanges {
   void read(std::uint32_t number);
   void move_worker(std::size_t version, std::size_t number);
   void move_switch(std::size_t version, std::size_t index);
-  // Of who moves, where the cable to the switch `to` is.
+  // The mover's port with the cable to the switch `to`.
   [[nodiscard]] std::uint16_t port_to(bool of_switch, std::size_t mover, std::size_t to) const;
 
   const Scenario& scenario_;
@@ -61,9 +61,8 @@ class TreeChanges {
   std::span<WorkerNode* const> workers_;
   std::uint32_t first_ = 0;
   std::vector<Step> steps_;
-  std::vector<std::uint16_t> ports_;  // of plan.cables, at who moves
-  std::map<std::pair<bool, std::size_t>, std::size_t>
-      at_;  // of who moves: the version of its place
+  std::vector<std::uint16_t> ports_;                        // of plan.cables, at the mover
+  std::map<std::pair<bool, std::size_t>, std::size_t> at_;  // by mover: the version of its place
 };
 
 }  // namespace tributary::sim

@@ -1,4 +1,4 @@
-// What a seed decides: the values of a scenario, one after the other.
+// Draws the values of a scenario from a seed, one after the other.
 #pragma once
 
 #include <array>

@@ -22,6 +22,7 @@ constexpr std::uint32_t kJumboMtu = 9216;
 // Worlds are many, and small.
 constexpr std::uint32_t kCompletionMegabytes = 1;
 constexpr std::uint32_t kReserveMegabytes = 2;
+constexpr std::uint32_t kNamedSegmentBytes = 64 << 10;
 constexpr Duration kFdbAgeing = Duration::seconds(5);
 
 std::string port_name(std::size_t index) {
@@ -57,6 +58,16 @@ std::uint32_t mtu_for(const Scenario& s) {
   return largest > kLargestPacket ? kJumboMtu : 1500;
 }
 
+// A cache so small that values give way to others.
+config::NamesConfig names_config(const Scenario& s) {
+  config::NamesConfig names;
+  if (std::none_of(s.jobs.begin(), s.jobs.end(), [](const auto& j) { return j.named_bytes > 0; }))
+    return names;
+  names.megabytes = 1;
+  names.segment_bytes = kNamedSegmentBytes;
+  return names;
+}
+
 config::ServerConfig server_config(const Scenario& s, std::uint32_t index) {
   config::ServerConfig c;
   c.name = server_name(index);
@@ -70,6 +81,7 @@ config::SwitchConfig aggregator_config(const Scenario& s) {
   c.ipv4 = kSwitchIpv4;
   c.forwarding.fdb_entries = fdb_entries(s);
   c.forwarding.fdb_ageing = kFdbAgeing;
+  c.names = names_config(s);
   const bool hostile = s.hostile.packets > 0;
   const std::uint32_t down = s.access_switches > 0 ? s.access_switches : worker_count(s);
   std::uint32_t first_worker = 0;
@@ -153,7 +165,7 @@ void add_jobs(const Scenario& s, config::Topology& topology) {
   }
 }
 
-// Who moves has a cable to every switch where it ever is, so that all ports are there from the
+// A mover has a cable to every switch that it is ever on, so that all ports are there from the
 // begin.
 class Moves {
  public:
@@ -263,7 +275,7 @@ NetworkPlan plan_tree(const Scenario& s, const std::vector<TreeSwitch>& tree) {
   return plan;
 }
 
-// Of what the switch at `place` combines.
+// The bracket of the data that the switch at `place` combines.
 config::Bracket bracket_at(const NetworkPlan& plan, std::size_t place, std::uint32_t id) {
   const config::SwitchConfig& sw = plan.switches[place].config;
   std::size_t j = 0;
@@ -283,6 +295,8 @@ config::JobConfig job_config(const JobScenario& job) {
   config::JobConfig jc = job.sums;
   jc.id = job.id;
   jc.workers = job.workers;
+  for (const Resize& r : job.resizes)
+    jc.min_workers = jc.min_workers == 0 ? r.workers : std::min(jc.min_workers, r.workers);
   jc.window = job.window;
   jc.chunk_bytes = job.carried_chunk_bytes();
   jc.shards = job.shards;
@@ -294,6 +308,7 @@ config::JobConfig job_config(const JobScenario& job) {
   jc.integrity = job.integrity;
   for (std::uint32_t i = 0; i < job.servers; ++i) jc.completion_hosts.push_back(server_name(i));
   if (job.servers > 0 && job.root_too) jc.completion_hosts.emplace_back(config::kRootHost);
+  jc.names.enabled = job.named_bytes > 0;
   jc.host_choice = job.host_choice;
   jc.notify = job.notify;
   return jc;
@@ -318,6 +333,7 @@ config::SwitchConfig tree_switch_config(const Scenario& s, std::size_t place) {
   c.completion.lease = s.servers.lease;
   c.completion.heartbeat = s.servers.heartbeat;
   c.completion.hosted_megabytes = kCompletionMegabytes;
+  c.names = names_config(s);
   c.memory.reserve_megabytes = s.changes.empty() ? 0 : kReserveMegabytes;
   c.forwarding.fdb_entries = fdb_entries(s);
   c.forwarding.fdb_ageing = kFdbAgeing;

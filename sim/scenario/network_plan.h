@@ -1,6 +1,6 @@
-// What a scenario's network consists of: which switches, which cables, where each worker hangs and
-// which switch it sends to. Ports of a switch are numbered in the order in which its cables are
-// plugged in: uplink, switches below, workers, a hostile host, parameter servers.
+// A scenario's network: its switches and cables, where each worker hangs and which switch it sends
+// to. Ports of a switch are numbered in the order in which its cables are plugged in: uplink,
+// switches below, workers, a hostile host, parameter servers.
 #pragma once
 
 #include <cstddef>
@@ -53,19 +53,18 @@ struct NetworkPlan {
 };
 
 NetworkPlan plan_network(const Scenario& scenario);
-// Of a fat tree: what config/topology/topology.h would derive, in time that grows with the workers
-// only.
+// Plans a fat tree as config/topology/topology.h would derive it, in time that grows with the
+// workers only.
 NetworkPlan plan_fat_tree(const Scenario& scenario);
-// What every aggregating switch of a tree has; and what every job has on every switch.
+// Common settings of every aggregating switch of a tree, and of every job on every switch.
 config::SwitchConfig tree_switch_config(const Scenario& scenario, std::size_t place);
 config::JobConfig job_config(const JobScenario& job);
 // Plugs in a cable; the port's name.
 std::string add_port(config::SwitchConfig& config, const Scenario& scenario);
 // The switch of each worker.
 std::vector<std::size_t> homes_of(const std::vector<TreeSwitch>& tree, std::uint32_t workers);
-// In which order and with which brackets the switches of a plan combine the data of its job `id`
-// of a tree where nothing is declared: by rank, each switch one bracket. Of a single switch: as
-// declared.
+// The order and brackets in which the plan's switches combine the data of job `id`. In a tree where
+// no bracketing is declared: by rank, each switch one bracket. On a single switch: as declared.
 config::Bracket expression_of(const NetworkPlan& plan, std::uint32_t id);
 // The same plan, as the tree is after so many changes.
 NetworkPlan plan_of_version(const NetworkPlan& plan, std::size_t version);

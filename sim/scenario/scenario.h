@@ -19,9 +19,15 @@ namespace tributary::sim {
 enum class Payload : std::uint8_t { real, modelled };
 inline constexpr std::uint32_t kModelledChunkBytes = 8;
 
+// From that op on a job has so many ranks (rule 24).
+struct Resize {
+  std::uint32_t op = 0;
+  std::uint32_t workers = 1;
+};
+
 struct JobScenario {
   std::uint32_t id = 1;
-  std::uint32_t workers = 2;
+  std::uint32_t workers = 2;  // the most, where there are resizes
   std::uint32_t window = 4;
   std::uint32_t chunk_bytes = 64;
   std::uint8_t shards = 1;
@@ -53,6 +59,12 @@ struct JobScenario {
   // How the switch sums, and in which slots. Only what config/schema/schema_sums.h lists is looked
   // at.
   config::JobConfig sums;
+  // In order of ops, the first for op 0; none: always all workers. Ranks wait with the op of a
+  // resize until all before it are done.
+  std::vector<Resize> resizes = {};
+  // Bytes of the value that the op's rank puts under a name after each op, at most; 0: none. Every
+  // rank then asks for the value of some op.
+  std::uint32_t named_bytes = 0;
   std::uint64_t op_bytes = 0;  // of every op, an allreduce of int32; 0: ops of drawn kinds
   Payload payload = Payload::real;
 
@@ -63,8 +75,8 @@ struct JobScenario {
   [[nodiscard]] std::uint32_t payload_scale() const { return chunk_bytes / carried_chunk_bytes(); }
 };
 
-// What a frame costs the switch, one core: the time in which it handles nothing else. All 0: it is
-// infinitely fast, and takes whatever waits in one turn.
+// The time that a frame costs the switch's only core, which handles nothing else meanwhile. All 0:
+// the switch is infinitely fast, and takes all that waits in one turn.
 struct SwitchCost {
   Duration per_packet;                     // received
   Duration per_copy;                       // sent
@@ -81,8 +93,17 @@ struct SwitchCost {
 };
 
 // exclude: the switch above leaves the target out of its jobs' sums (rule 14). elect: every root
-// elects its jobs' hosts anew; loads grow from host number `index` on (T11).
-enum class ScriptAction : std::uint8_t { crash, pause, partition, link_down, exclude, elect };
+// elects its jobs' hosts anew; loads grow from host number `index` on (T11). drain: the target
+// wants the epochs of its jobs to end after an op that all ranks finish.
+enum class ScriptAction : std::uint8_t {
+  crash,
+  pause,
+  partition,
+  link_down,
+  exclude,
+  elect,
+  drain
+};
 enum class ScriptTarget : std::uint8_t { worker, aggregator, access, server };
 
 struct ScriptEntry {
@@ -90,7 +111,7 @@ struct ScriptEntry {
   ScriptTarget target = ScriptTarget::worker;
   std::uint32_t index = 0;  // among the targets of its kind, over all jobs
   Duration at;
-  Duration length;  // crash, exclude: until it is there again; 0: never
+  Duration length;  // crash, exclude: until it is there again; 0: never. drain: it waits so long
 };
 
 // The tree becomes another one: a worker, or a switch, hangs on another switch from then on.
@@ -100,6 +121,7 @@ struct TreeChange {
   std::uint32_t to = 0;      // which of the switches; for a switch, one that stands before it
   Duration spread;           // each switch reads it, and what moves does, up to so much later
   std::optional<std::uint32_t> moved_switch = {};  // instead of the worker; not the root
+  Duration drain = {};  // a switch that reads it drains its jobs first, and waits at most so long
 };
 
 struct ServerScenario {
@@ -124,9 +146,9 @@ struct Scenario {
   std::uint32_t access_switches = 0;  // workers are spread over them; 0: a port each
   std::vector<TreeSwitch> switches;   // a tree of aggregating switches; none: one
   FatTree fat_tree;                   // the same, generated
-  // Of every AGGREGATE and RESULT between two switches the first copy is lost, always.
+  // Loses the first copy of every AGGREGATE and RESULT between two switches, always.
   bool lose_first_between_switches = false;
-  // The same of every CONTRIBUTION that a worker sends.
+  // Loses the first copy of every CONTRIBUTION that a worker sends.
   bool lose_first_contributions = false;
   std::uint32_t backlog_frames = 64;
   std::uint32_t first_epoch = 1;

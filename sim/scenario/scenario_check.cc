@@ -5,6 +5,7 @@
 
 #include "config/model/bracketing.h"
 #include "config/topology/topology.h"
+#include "core/wire/data_name.h"
 
 namespace tributary::sim {
 namespace {
@@ -50,8 +51,8 @@ void check_sums(const JobScenario& job, std::size_t index, std::uint32_t pool, b
     context.report(path(".sums.bracketing"), *problem);
 }
 
-// What switches of a tree would round, or could not bracket. `first`: the number of the job's rank
-// 0 among all workers.
+// Rejects sums that switches of a tree would round, or could not bracket. `first`: the number of
+// the job's rank 0 among all workers.
 void check_sums_of_tree(const Scenario& s, std::size_t index, std::uint32_t first,
                         config::ReadContext& context) {
   const JobScenario& job = s.jobs[index];
@@ -88,7 +89,38 @@ void check_sums_of_tree(const Scenario& s, std::size_t index, std::uint32_t firs
   }
 }
 
-// What a tree of switches must be.
+void check_resizes(const JobScenario& job, std::size_t index, bool tree,
+                   config::ReadContext& context) {
+  for (std::size_t i = 0; i < job.resizes.size(); ++i) {
+    const Resize& r = job.resizes[i];
+    const std::string path = config::item_path(config::item_path("jobs", index) + ".resizes", i);
+    if (i == 0 ? r.op != 0 : r.op <= job.resizes[i - 1].op)
+      context.report(path + ".op", "the first is 0, and each is more than the one before");
+    if (r.workers > job.workers)
+      context.report(path + ".workers",
+                     "is more than the job's workers, " + std::to_string(job.workers));
+  }
+  const config::JobConfig& sums = job.sums;
+  if (!job.resizes.empty() &&
+      (tree || job.model || job.disagree || job.degraded_after || job.servers > 0 ||
+       sums.order != wire::Order::fast || sums.trigger != config::Trigger::streaming))
+    context.report(config::item_path("jobs", index) + ".resizes",
+                   "need one switch, order: fast, trigger: streaming, and ranks that agree, "
+                   "without servers and degraded_after");
+}
+
+void check_names(const Scenario& s, std::size_t index, config::ReadContext& context) {
+  const JobScenario& job = s.jobs[index];
+  if (job.named_bytes > 0 &&
+      (job.payload != Payload::real || job.chunk_bytes < wire::kMinNamedChunkBytes ||
+       !job.resizes.empty() || s.links.stray_ppm > 0))
+    context.report(config::item_path("jobs", index) + ".named_bytes",
+                   "needs real payloads, chunk_bytes of at least " +
+                       std::to_string(wire::kMinNamedChunkBytes) +
+                       ", no resizes and no stray packets; allowed: 0");
+}
+
+// Checks the tree of switches.
 void check_tree(const Scenario& s, config::ReadContext& context) {
   std::uint32_t workers = 0;
   for (const JobScenario& job : s.jobs) workers += job.workers;
@@ -137,6 +169,8 @@ void check_scenario(const Scenario& s, config::ReadContext& context) {
       if (job.id == s.jobs[k].id) context.report(path + ".id", "is the id of another job, too");
     check_op_size(job, i, context);
     check_sums(job, i, s.pool_slots, tree, context);
+    check_resizes(job, i, tree, context);
+    check_names(s, i, context);
     if (job.model && (job.servers != 1 || job.depth != 1))
       context.report(path + ".model",
                      "needs one server, and one op at a time; allowed: servers: 1 and depth: 1");

@@ -70,6 +70,16 @@ const Fields<config::JobConfig>& sums_fields() {
   return fields;
 }
 
+const Fields<Resize>& resize_fields() {
+  static const Fields<Resize> fields = {
+      scalar("op", &Resize::op, integer<std::uint32_t>(0, 1'000'000), "From which op on.",
+             required),
+      scalar("workers", &Resize::workers, integer<std::uint32_t>(1, kMostWorkers), "So many ranks.",
+             required),
+  };
+  return fields;
+}
+
 const Fields<JobScenario>& job_fields() {
   using J = JobScenario;
   static constexpr std::array<std::pair<const char*, wire::Notify>, 3> kNotify = {
@@ -88,17 +98,17 @@ const Fields<JobScenario>& job_fields() {
              "Payload of a chunk."),
       scalar("shards", &J::shards, integer<std::uint8_t>(1, config::kMaxShards), "Shards."),
       scalar("plane", &J::plane, integer<std::uint8_t>(0, 15), "The job's last, run by itself."),
-      scalar("integrity", &J::integrity, config::integrity(), "What covers a packet."),
-      scalar("deadline", &J::deadline, time(Duration::ms(1)), "Of an open chunk."),
+      scalar("integrity", &J::integrity, config::integrity(), "Integrity check of packets."),
+      scalar("deadline", &J::deadline, time(Duration::ms(1)), "Deadline of an open chunk."),
       scalar("lease", &J::lease, duration(Duration::ms(1), kMostTime, Duration::ms(1)),
              "Silence of a member that ends the epoch."),
-      scalar("op_timeout", &J::op_timeout, time(Duration::ms(1)), "Of the oldest op."),
+      scalar("op_timeout", &J::op_timeout, time(Duration::ms(1)), "Timeout of the oldest op."),
       scalar("join_timeout", &J::join_timeout, time(Duration::ms(1)), "Until all ranks are there."),
       scalar("ops", &J::ops, integer<std::uint32_t>(0, 1'000'000), "Ops that each rank calls."),
       scalar("max_elements", &J::max_elements, integer<std::uint32_t>(0, 1u << 28),
              "Elements of an op, at most."),
       scalar("op_bytes", &J::op_bytes, integer<std::uint64_t>(0, std::uint64_t{1} << 40),
-             "Of every op, an allreduce of int32. 0: kinds and sizes are drawn."),
+             "Size of every op, an allreduce of int32. 0: kinds and sizes are drawn."),
       scalar("payload", &J::payload, choice(kPayloads),
              "modelled: 8 bytes stand for the payload of a chunk, and links carry its full size."),
       mapping<J, config::JobConfig>(
@@ -123,6 +133,10 @@ const Fields<JobScenario>& job_fields() {
       scalar("model", &J::model, boolean(),
              "The job's only server has a model; half the ops update it. Without root_too."),
       scalar("disagree", &J::disagree, boolean(), "Rank 0 calls another op in its first epoch."),
+      scalar("named_bytes", &J::named_bytes, integer<std::uint32_t>(0, 1u << 20),
+             "Bytes of the value that a rank puts by name after an op, at most; 0: none."),
+      config::list("resizes", &J::resizes, resize_fields(), 0, 1000,
+                   "Numbers of ranks, up to `workers`, the first from op 0 on. None: always all."),
   };
   return fields;
 }
@@ -135,7 +149,7 @@ const Fields<LinkQuality>& link_fields() {
       scalar("bits_per_second", &L::bits_per_second, integer<std::uint64_t>(0, 10'000'000'000'000),
              "Rate; 0: unlimited."),
       scalar("queue_bytes", &L::queue_bytes, integer<std::uint32_t>(0, 0xFFFF'FFFF),
-             "Of a link with a rate; frames beyond it are dropped."),
+             "Queue of a link with a rate; frames beyond it are dropped."),
       scalar("loss", &L::loss_ppm, ppm(), "Frames lost."),
       scalar("duplicate", &L::duplicate_ppm, ppm(), "Frames that come twice."),
       scalar("reorder", &L::reorder_ppm, ppm(), "Frames held back."),
@@ -144,7 +158,7 @@ const Fields<LinkQuality>& link_fields() {
       scalar("corrupt", &L::corrupt_ppm, ppm(), "Frames with flipped bits."),
       scalar("mark", &L::mark_ppm, ppm(), "Frames marked: congestion experienced."),
       scalar("mark_bytes", &L::mark_bytes, integer<std::uint32_t>(0, 0xFFFF'FFFF),
-             "Of a link with a rate: those that find so much waiting; 0: none."),
+             "On a link with a rate: marks frames that find so many bytes waiting; 0: none."),
       scalar("stray", &L::stray_ppm, ppm(), "Workers' frames with another source port."),
   };
   return fields;
@@ -154,11 +168,11 @@ const Fields<SwitchCost>& cost_fields() {
   using C = SwitchCost;
   static const Fields<C> fields = {
       scalar("per_packet", &C::per_packet, duration(Duration(), Duration::ms(1)),
-             "Of every frame received."),
+             "Time for every frame received."),
       scalar("per_copy", &C::per_copy, duration(Duration(), Duration::ms(1)),
-             "Of every frame sent."),
+             "Time for every frame sent."),
       scalar("picoseconds_per_byte", &C::picoseconds_per_byte, integer<std::uint32_t>(0, 1'000'000),
-             "Of every byte received."),
+             "Time for every byte received."),
       scalar("burst", &C::burst, integer<std::uint32_t>(1, 65'536), "Frames a turn, at most."),
   };
   return fields;
@@ -166,21 +180,22 @@ const Fields<SwitchCost>& cost_fields() {
 
 const Fields<ScriptEntry>& script_fields() {
   using S = ScriptEntry;
-  static constexpr std::array<std::pair<const char*, ScriptAction>, 6> kActions = {
+  static constexpr std::array<std::pair<const char*, ScriptAction>, 7> kActions = {
       {{"crash", ScriptAction::crash},
        {"pause", ScriptAction::pause},
        {"partition", ScriptAction::partition},
        {"link-down", ScriptAction::link_down},
        {"exclude", ScriptAction::exclude},
-       {"elect", ScriptAction::elect}}};
+       {"elect", ScriptAction::elect},
+       {"drain", ScriptAction::drain}}};
   static constexpr std::array<std::pair<const char*, ScriptTarget>, 4> kTargets = {
       {{"worker", ScriptTarget::worker},
        {"switch", ScriptTarget::aggregator},
        {"access", ScriptTarget::access},
        {"server", ScriptTarget::server}}};
   static const Fields<S> fields = {
-      scalar("action", &S::action, choice(kActions), "What happens.", required),
-      scalar("target", &S::target, choice(kTargets), "To what kind of node."),
+      scalar("action", &S::action, choice(kActions), "The fault.", required),
+      scalar("target", &S::target, choice(kTargets), "Kind of the node that it hits."),
       scalar("index", &S::index, integer<std::uint32_t>(0, 1'000'000),
              "Which of them; workers are counted over all jobs."),
       scalar("at", &S::at, time(), "When.", required),
@@ -202,6 +217,8 @@ const Fields<TreeChange>& change_fields() {
              "The switch that it moves to; for a switch, one that stands before it."),
       scalar("spread", &C::spread, time(),
              "Each switch reads the new tree, and what moves does, up to so much later."),
+      scalar("drain", &C::drain, time(),
+             "A switch drains the jobs that change before it takes it over, for at most so long."),
   };
   return fields;
 }
@@ -212,7 +229,7 @@ const Fields<TreeSwitch>& switch_fields() {
       scalar("name", &T::name, config::identifier(), "Name.", required),
       scalar("parent", &T::parent, parent_name(), "The switch above it; none: the root."),
       scalar("workers", &T::workers, integer<std::uint32_t>(0, kMostWorkers),
-             "That hang on it, the next ones in order."),
+             "Workers attached to it, the next ones in order."),
   };
   return fields;
 }
@@ -220,7 +237,7 @@ const Fields<TreeSwitch>& switch_fields() {
 const Fields<FatTree>& fat_tree_fields() {
   using F = FatTree;
   static const Fields<F> fields = {
-      scalar("levels", &F::levels, integer<std::uint32_t>(0, 4), "Of switches; 0: no tree."),
+      scalar("levels", &F::levels, integer<std::uint32_t>(0, 4), "Levels of switches; 0: no tree."),
       scalar("radix", &F::radix, integer<std::uint32_t>(0, 4096), "Children of a switch."),
   };
   return fields;
@@ -232,7 +249,8 @@ const Fields<ServerScenario>& server_fields() {
       scalar("count", &S::count, integer<std::uint32_t>(0, kMostServers), "Parameter servers."),
       scalar("lease", &S::lease, time(Duration::ms(1)),
              "Silence of a server after which the root takes the next one."),
-      scalar("heartbeat", &S::heartbeat, time(Duration::ms(1)), "Between two of a server."),
+      scalar("heartbeat", &S::heartbeat, time(Duration::ms(1)),
+             "Interval of a server's heartbeats."),
       scalar("tight", &S::tight, boolean(), "They have memory for one chunk, and no more."),
       scalar("spread", &S::spread, boolean(),
              "They hang on the switches of a tree in turn, not all on its root."),
@@ -246,7 +264,7 @@ const Fields<HostileScenario>& hostile_fields() {
   using H = HostileScenario;
   static const Fields<H> fields = {
       scalar("packets", &H::packets, integer<std::uint32_t>(0, 1'000'000),
-             "That a hostile host sends before heal_at."),
+             "Packets that a hostile host sends before heal_at."),
       scalar("faulty", &H::faulty_ppm, ppm(), "Contributions that a broken copy follows."),
   };
   return fields;
@@ -255,7 +273,7 @@ const Fields<HostileScenario>& hostile_fields() {
 const Fields<Scenario>& scenario_fields() {
   using S = Scenario;
   static const Fields<S> fields = {
-      scalar("name", &S::name, config::identifier(), "What reports call it."),
+      scalar("name", &S::name, config::identifier(), "Name in reports."),
       scalar("seed", &S::seed, integer<std::uint64_t>(0, std::numeric_limits<std::int64_t>::max()),
              "Decides all that is left to chance."),
       config::list("jobs", &S::jobs, job_fields(), 1, 64, "Jobs."),
@@ -271,11 +289,13 @@ const Fields<Scenario>& scenario_fields() {
       scalar("lose_first_between_switches", &S::lose_first_between_switches, boolean(),
              "Each sum and each result between two switches has to be sent again, always."),
       scalar("lose_first_contributions", &S::lose_first_contributions, boolean(),
-             "So has all that a worker contributes."),
+             "Each contribution of a worker has to be sent again, always."),
       scalar("backlog_frames", &S::backlog_frames, integer<std::uint32_t>(0, 1'000'000),
-             "That wait for a node which stands still."),
-      scalar("first_epoch", &S::first_epoch, integer<std::uint32_t>(0, 65535), "Of the switch."),
-      scalar("first_seq", &S::first_seq, integer<std::uint32_t>(0, 0xFFFF'FFFF), "Of an epoch."),
+             "Frames that wait for a paused node, at most."),
+      scalar("first_epoch", &S::first_epoch, integer<std::uint32_t>(0, 65535),
+             "First epoch of the switch."),
+      scalar("first_seq", &S::first_seq, integer<std::uint32_t>(0, 0xFFFF'FFFF),
+             "First seq of an epoch."),
       scalar("turn_max", &S::turn_max, duration(Duration(), Duration::seconds(1)),
              "From a frame's arrival to the switch's turn, at most."),
       scalar("tick", &S::tick, duration(Duration::us(1), Duration::seconds(1)),
@@ -283,17 +303,19 @@ const Fields<Scenario>& scenario_fields() {
       mapping<S, SwitchCost>(
           "switch_cost", [](auto& s) -> auto& { return s.cost; }, cost_fields(),
           "Time that the aggregating switch is busy with a frame, one core. All 0: none."),
-      scalar("held_frames", &S::held_frames, integer<std::uint32_t>(0, 128),
-             "That a switch holds at most while data waits to be summed; 0: none waits."),
+      scalar(
+          "held_frames", &S::held_frames, integer<std::uint32_t>(0, 128),
+          "Frames that a switch holds at most while their data waits to be summed; 0: none waits."),
       scalar("pool_slots", &S::pool_slots, integer<std::uint32_t>(0, 65'536),
-             "Of each shard, shared by the jobs with dynamic slots."),
+             "Slots of each shard, shared by the jobs with dynamic slots."),
       scalar("preempt_idle", &S::preempt_idle, time(),
              "A dynamic slot without a contribution for this long may be taken; 0s: never."),
-      scalar("preempt_busy", &S::preempt_busy, boolean(), "Any may be, by a higher priority."),
+      scalar("preempt_busy", &S::preempt_busy, boolean(),
+             "Any dynamic slot may be taken by a higher priority."),
       scalar("cache_megabytes", &S::cache_megabytes, integer<std::uint32_t>(0, 1024),
-             "Of results that all ranks have acknowledged."),
+             "Cache for results that all ranks have acknowledged."),
       scalar("drift", &S::drift_ppm, integer<std::uint32_t>(0, 1000, ", parts per million"),
-             "Of clocks, at most."),
+             "Drift of clocks, at most."),
       config::list("script", &S::script, script_fields(), 0, 10'000, "Faults of nodes and cables."),
       config::list("changes", &S::changes, change_fields(), 0, 100,
                    "Workers that move to other switches, in order of time."),
@@ -303,7 +325,7 @@ const Fields<Scenario>& scenario_fields() {
       mapping<S, HostileScenario>(
           "hostile", [](auto& s) -> auto& { return s.hostile; }, hostile_fields(), "Ill will."),
       scalar("heal_at", &S::heal_at, time(), "The network is perfect from then on."),
-      scalar("limit", &S::limit, time(), "By then all must have ended."),
+      scalar("limit", &S::limit, time(), "Time by which all must have ended."),
       scalar("most_events", &S::most_events, integer<std::uint64_t>(0, std::uint64_t{1} << 40),
              "After so many all must have ended; 0: any."),
   };
@@ -317,7 +339,7 @@ Scenario load_scenario(const std::string& path) {
 }
 
 Scenario parse_scenario(std::string_view text, const std::string& file_name) {
-  Node root;
+  config::Node root;
   try {
     root = config::parse_yaml(text);
   } catch (const config::YamlError& e) {

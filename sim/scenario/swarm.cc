@@ -6,13 +6,15 @@
 
 #include "sim/scenario/draw.h"
 #include "sim/scenario/held_worlds.h"
+#include "sim/scenario/resized_worlds.h"
 
 namespace tributary::sim {
 namespace {
 
-// Of a chunk whose epoch ends with it: longer than anybody thinks, or waits before it asks.
+// Least deadline of jobs whose epoch ends with it: longer than any rank computes, or waits before
+// it asks.
 constexpr Duration kLeastDeadline = Duration::ms(200);
-// Of switches, from a root to a leaf.
+// Switches from a root to a leaf.
 constexpr std::uint32_t kMostLevels = 4;
 
 // Four times as many as any world of the first 14,000 seeds needs, at least.
@@ -189,7 +191,7 @@ std::string switch_name(std::uint32_t index) {
   return name += std::to_string(index);
 }
 
-// Of the ranks at and below a switch, each switch one bracket, in any order and with one more
+// Brackets the ranks at and below a switch: each switch one bracket, in any order and with one more
 // bracket here and there. `homes`: the switch of each rank.
 config::Bracket bracket_of_tree(Draw& draw, const std::vector<TreeSwitch>& tree, std::size_t place,
                                 std::span<const std::size_t> homes) {
@@ -215,7 +217,7 @@ config::Bracket bracket_of_tree(Draw& draw, const std::vector<TreeSwitch>& tree,
   return all;
 }
 
-// What may be asked of a switch by itself may be asked of several together, almost.
+// Adapts a job that was drawn for one switch: nearly all its settings fit a tree, too.
 void fit_to_tree(Draw& draw, const std::vector<TreeSwitch>& tree, JobScenario& job,
                  std::span<const std::size_t> homes) {
   config::JobConfig& sums = job.sums;
@@ -291,7 +293,7 @@ void draw_changes(Draw& draw, Scenario& s) {
   for (JobScenario& job : s.jobs) {
     workers += job.workers;
     job.sums.bracketing.reset();  // it fits one tree only
-    job.servers = 0;              // nobody would tell them
+    job.servers = 0;              // servers do not hear of changes
     job.model = false;
   }
   s.servers = {};
@@ -404,7 +406,21 @@ void draw_marks(Draw& draw, Scenario& s) {
     s.links.mark_bytes = draw.between(1, s.links.queue_bytes);
 }
 
-// What patience repairs: losses are few, and nobody is in a hurry.
+// Switches that end epochs after an op that all ranks finish, one or several at once; and trees
+// that change that way. The draws before stay what they were.
+void draw_drains(Draw draw, Scenario& s) {
+  for (TreeChange& c : s.changes)
+    if (!draw.one_in(3)) c.drain = draw.between(Duration::ms(2), Duration::ms(200));
+  for (std::uint32_t i = draw.one_in(2) ? draw.between(1, 4) : 0; i > 0; --i)
+    s.script.push_back({ScriptAction::drain, ScriptTarget::aggregator, draw.between(0, 3),
+                        draw.one_in(2) ? draw.between(Duration::us(100), Duration::ms(30))
+                                       : draw.between(Duration::ms(1), Duration::ms(400)),
+                        draw.between(Duration::ms(5), Duration::ms(300))});
+  std::stable_sort(s.script.begin(), s.script.end(),
+                   [](const ScriptEntry& a, const ScriptEntry& b) { return a.at < b.at; });
+}
+
+// Only faults that retries repair: losses are few, and timeouts long.
 void make_gentle(Draw& draw, Scenario& s) {
   s.script.clear();
   s.hostile.packets = 0;
@@ -461,6 +477,8 @@ Scenario draw_scenario(std::uint64_t seed) {
   draw_marks(draw, s);
   draw_preemption(draw, s);
   draw_held(Draw(seed ^ 0xD09'0000'0000), s);
+  draw_drains(Draw(seed ^ 0xD4A1'0000'0000), s);
+  draw_resizes(Draw(seed ^ 0x2E51'0000'0000), s);
   s.most_events = kMostEvents;
   return s;
 }

@@ -219,7 +219,7 @@ class Judge {
            got == bits_of(plan_.dtype, static_cast<double>(static_cast<float>(sum)));
   }
 
-  // Of the ranks that are inside.
+  // The values of the ranks that the result has.
   void take_values(std::size_t element) {
     const auto missing = missing_of_ ? missing_of_(result_.chunk_of(element, plan_.count))
                                      : std::span<const std::uint64_t>();

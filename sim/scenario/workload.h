@@ -1,7 +1,7 @@
-// What the ranks of a job compute, and what must come out.
+// The ops of a job's ranks, their data and the expected results.
 //
-// Which op comes when follows from the scenario's seed, so that all ranks agree. What a rank puts
-// in also depends on its incarnation: a result that took in anything of an earlier one is wrong.
+// Which op comes when follows from the scenario's seed, so that all ranks agree. A rank's data also
+// depends on its incarnation: a result that has anything of an earlier one is wrong.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 namespace tributary::sim {
 
-// What the elements of an op are like.
+// Kinds of values of an op's elements.
 enum class Values : std::uint8_t {
   exact,      // reduced without rounding or overflow in any order
   rounding,   // floats whose sum depends on the order
@@ -29,7 +29,7 @@ enum class Values : std::uint8_t {
   gradients,  // small whole numbers, of which a model's parameters are made
 };
 
-// Of scaled ones, which are whole numbers: no rounding.
+// Exponent for scaled ops, whose values are whole numbers: no rounding.
 inline constexpr std::int16_t kScaleExponent = 0;
 
 struct OpPlan {
@@ -65,11 +65,11 @@ std::string describe(const OpPlan& plan);
 // The plan of op `index`; the same for every rank.
 OpPlan plan_op(const JobScenario& job, std::uint64_t seed, std::uint32_t index);
 
-// What the incarnation `salt` of a rank puts in at `element` of op `index`.
+// The value that the incarnation `salt` of a rank puts in at `element` of op `index`.
 Bits value_of(const OpPlan& plan, std::uint64_t salt, std::uint32_t index, std::size_t element);
 void fill(const OpPlan& plan, std::uint64_t salt, std::uint32_t index, std::span<std::byte> data);
 
-// What a rank holds after the op.
+// A rank's buffers after the op.
 struct OpResult {
   std::uint32_t rank = 0;
   std::span<const std::byte> data;    // what it put in, or the result in its place
@@ -85,11 +85,10 @@ struct OpResult {
                                       element % count / elements_per_chunk);
   }
 };
-// Of a chunk of the op: the ranks that its result does without, as bits; empty: none.
+// The ranks that the result of a chunk of the op lacks, as bits; empty: none.
 using MissingOf = std::function<std::span<const std::uint64_t>(std::uint32_t chunk)>;
-// What is wrong with it, given the ranks' incarnations, and in which order switches combine the
-// data where the order is declared; nullopt: nothing. `missing_of` empty: every chunk has all
-// ranks.
+// The mistake in a result, given the ranks' incarnations and the order in which switches combine
+// the data where it is declared; nullopt: none. `missing_of` empty: every chunk has all ranks.
 std::optional<std::string> wrong_with(const OpPlan& plan, const JobScenario& job,
                                       const config::Bracket& expression,
                                       std::span<const std::uint64_t> salts, std::uint32_t index,

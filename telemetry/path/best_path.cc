@@ -15,7 +15,7 @@ struct Edge {
 using Graph =
     boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property, Edge>;
 using Vertex = boost::graph_traits<Graph>::vertex_descriptor;
-// Compared from left to right: which goal puts what first.
+// Compared from left to right; the goal decides which figure comes first.
 using Cost = std::pair<std::int64_t, std::int64_t>;
 
 constexpr std::int64_t kFar = std::int64_t{1} << 61;
@@ -28,18 +28,20 @@ Cost cost_of(const PathLink& link, PathGoal goal) {
   return goal == PathGoal::fewest_hops ? Cost{1, latency_ns(link)} : Cost{latency_ns(link), 1};
 }
 
-// Of the links that are up, have `free_bps`, and do not touch `without`.
+// A graph of the links that are up, have `free_bps`, and touch neither hosts behind them nor
+// `without`.
 Graph graph_of(const PathNetwork& network, std::size_t without, std::uint64_t free_bps) {
   Graph graph(network.nodes.size());
   for (std::size_t i = 0; i < network.links.size(); ++i) {
     const PathLink& link = network.links[i];
-    if (link.up && link.from != without && link.to != without && link.free_bps >= free_bps)
+    if (link.up && !link.from_host && link.from != without && link.to != without &&
+        link.free_bps >= free_bps)
       boost::add_edge(link.from, link.to, Edge{i}, graph);
   }
   return graph;
 }
 
-// The cheapest way of links; nullopt where there is none.
+// The cheapest path over these links; nullopt if there is none.
 std::optional<std::vector<std::size_t>> cheapest(const PathNetwork& network, const Graph& graph,
                                                  std::size_t from, std::size_t to, PathGoal goal) {
   std::vector<Vertex> before(boost::num_vertices(graph));
@@ -76,7 +78,7 @@ std::optional<std::vector<std::size_t>> cheapest(const PathNetwork& network, con
   return links;
 }
 
-// The widest way's width: the largest of the links' for which there still is a way.
+// The width of the widest path: the largest link bandwidth that still leaves a path.
 std::uint64_t width(const PathNetwork& network, std::size_t without, std::size_t from,
                     std::size_t to) {
   std::vector<std::uint64_t> widths;
@@ -93,15 +95,46 @@ std::uint64_t width(const PathNetwork& network, std::size_t without, std::size_t
   return widths.empty() ? 0 : widths[low];
 }
 
-// The best way that begins with this link.
-std::optional<Candidate> by_link(const PathNetwork& network, std::size_t first, std::size_t to,
-                                 PathGoal goal) {
-  const PathLink& link = network.links[first];
-  Candidate candidate{{first}, {}};
+// Links that are up from this node to others, but not back to `from`; none from a host behind that.
+std::vector<std::size_t> ways_out(const PathNetwork& network, std::size_t node,
+                                  std::optional<std::size_t> from) {
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < network.links.size(); ++i) {
+    const PathLink& link = network.links[i];
+    const bool leads_on = link.up && link.from == node && link.to != node && link.to != from;
+    if (leads_on && !(from && link.from_host)) out.push_back(i);
+  }
+  return out;
+}
+
+// The node before the last one of these links.
+std::optional<std::size_t> before(const PathNetwork& network,
+                                  const std::vector<std::size_t>& links) {
+  return links.empty() ? std::nullopt : std::optional(network.links[links.back()].from);
+}
+
+// The links that all paths begin with, up to the first node with several ways.
+std::vector<std::size_t> only_way(const PathNetwork& network, std::size_t from, std::size_t to) {
+  std::vector<std::size_t> links;
+  for (std::size_t at = from; links.size() < network.nodes.size();) {
+    const auto out = ways_out(network, at, before(network, links));
+    if (out.size() != 1 || network.links[out.front()].to == to) break;
+    links.push_back(out.front());
+    at = network.links[out.front()].to;
+  }
+  return links;
+}
+
+// The best path that begins with these links.
+std::optional<Candidate> behind(const PathNetwork& network, std::vector<std::size_t> links,
+                                std::size_t to, PathGoal goal) {
+  const PathLink& link = network.links[links.back()];
+  Candidate candidate{std::move(links), {}};
   if (link.to != to) {
     std::uint64_t least = 0;
     if (goal == PathGoal::most_bandwidth)
-      least = std::min(link.free_bps, width(network, link.from, link.to, to));
+      least = std::min(figures_of(network, candidate.links)->free_bps,
+                       width(network, link.from, link.to, to));
     const auto rest = cheapest(network, graph_of(network, link.from, least), link.to, to, goal);
     if (!rest) return std::nullopt;
     candidate.links.insert(candidate.links.end(), rest->begin(), rest->end());
@@ -137,11 +170,14 @@ bool better(PathGoal goal, const PathFigures& a, const PathFigures& b) {
 
 std::vector<Candidate> candidates(const PathNetwork& network, std::size_t from, std::size_t to,
                                   PathGoal goal) {
+  const std::vector<std::size_t> shared = only_way(network, from, to);
+  const std::size_t fork = shared.empty() ? from : network.links[shared.back()].to;
   std::vector<Candidate> found;
-  for (std::size_t i = 0; i < network.links.size(); ++i) {
-    const PathLink& link = network.links[i];
-    if (!link.up || link.from != from || link.to == from) continue;
-    if (auto candidate = by_link(network, i, to, goal)) found.push_back(std::move(*candidate));
+  for (const std::size_t i : ways_out(network, fork, before(network, shared))) {
+    std::vector<std::size_t> links = shared;
+    links.push_back(i);
+    if (auto candidate = behind(network, std::move(links), to, goal))
+      found.push_back(std::move(*candidate));
   }
   std::stable_sort(found.begin(), found.end(), [goal](const Candidate& a, const Candidate& b) {
     return better(goal, a.figures, b.figures);

@@ -1,9 +1,10 @@
 // The best path between two nodes: least latency, most free bandwidth, or fewest hops with ties by
 // latency (C7).
 //
-// A candidate is the best path by one of the source's egress ports. Paths over links that are down
-// are none; a link whose latency is not known counts kUnknownLatency, so that it is taken only
-// where nothing is known to be better.
+// A candidate is the best path through one of the source's egress ports, or where it has only one,
+// through one of the first node that has several. Paths over links that are down, or through hosts,
+// are not candidates. A link of unknown latency counts as kUnknownLatency, so that it is chosen
+// only if no better path is known.
 #pragma once
 
 #include <cstddef>
@@ -25,6 +26,7 @@ struct PathLink {
   std::optional<Duration> latency;  // of the hop and its link
   std::uint64_t free_bps = 0;       // capacity that is not in use
   bool up = true;
+  bool from_host = false;  // no path leads through one
 };
 
 struct PathNetwork {
@@ -47,7 +49,7 @@ struct Candidate {
   bool operator==(const Candidate&) const = default;
 };
 
-// Figures of these links now; nullopt if one of them is down, or is not there any more.
+// Current figures of these links; nullopt if one of them is down or no longer exists.
 std::optional<PathFigures> figures_of(const PathNetwork& network,
                                       const std::vector<std::size_t>& links);
 bool better(PathGoal goal, const PathFigures& a, const PathFigures& b);

@@ -56,6 +56,22 @@ PathReason PathChooser::weigh(const Candidate& best, const PathFigures& current,
   return PathReason::moved;
 }
 
+void PathChooser::follow(const PathNetwork& network, std::uint16_t egress_port) {
+  if (!links_.empty() && network.links[links_.front()].egress_port == egress_port) return;
+  for (const Candidate& candidate : candidates(network, from_, to_, options_.goal)) {
+    if (network.links[candidate.links.front()].egress_port != egress_port) continue;
+    links_ = candidate.links;
+    better_since_.reset();
+    return;
+  }
+}
+
+void PathChooser::follow(const std::vector<std::size_t>& links) {
+  if (links_ == links) return;
+  links_ = links;
+  better_since_.reset();
+}
+
 PathDecision PathChooser::decide(const PathNetwork& network, Instant now) {
   PathDecision decision;
   decision.candidates = candidates(network, from_, to_, options_.goal);

@@ -1,5 +1,5 @@
-// Keeps to one path between two nodes until another is better by a margin, and has been for a
-// while, so that paths do not flap.
+// Stays on one path between two nodes until another has been better by a margin for some time, so
+// that paths do not flap.
 //
 //   none ──a candidate──▶ on a path ──better by the margin for `settle`, after `hold`──▶ moved
 //                            └──a link of it is down──▶ moved at once, or none
@@ -19,7 +19,7 @@ struct ChooserOptions {
   PathGoal goal = PathGoal::least_latency;
   unsigned margin_percent = 20;            // of the current path's figure
   Duration least_gain = Duration::us(20);  // of latency, beside the margin
-  Duration settle = Duration::ms(200);     // for so long the other one must have been better
+  Duration settle = Duration::ms(200);     // the other path must have been better for so long
   Duration hold = Duration::seconds(5);    // after a move
 };
 
@@ -47,7 +47,12 @@ class PathChooser {
   PathChooser(std::size_t from, std::size_t to, const ChooserOptions& options)
       : from_(from), to_(to), options_(options) {}
 
-  // With the network as it is now; indices of its links must stay those of the calls before.
+  // Takes over a path in force that leads out through this port of the source: the best one that
+  // does is the path from now on. Does nothing where that is so already.
+  void follow(const PathNetwork& network, std::uint16_t egress_port);
+  // The same for a path that is known as a whole.
+  void follow(const std::vector<std::size_t>& links);
+  // Decides for the network as it is now; link indices must be those of the earlier calls.
   PathDecision decide(const PathNetwork& network, Instant now);
 
  private:

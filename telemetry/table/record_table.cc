@@ -31,7 +31,8 @@ std::size_t RecordTable::Hash::operator()(const FlowKey& key) const {
   std::uint64_t words[5] = {};
   std::memcpy(words, key.source.data(), key.source.size());
   std::memcpy(words + 2, key.destination.data(), key.destination.size());
-  words[4] = std::uint64_t{key.source_port} << 16 | key.destination_port;
+  words[4] = std::uint64_t{key.protocol} << 32 | std::uint64_t{key.source_port} << 16 |
+             key.destination_port;
   std::uint64_t hash = 0;
   for (const std::uint64_t word : words) {
     hash = (hash ^ word) * 0x9E3779B97F4A7C15;
@@ -62,11 +63,12 @@ void RecordTable::take(std::span<const std::byte> datagram, Instant now) {
     return;
   }
   const std::uint32_t node = reader.group()->node;
-  if (!nodes_.contains(node) && nodes_.size() >= limits_.nodes) {
-    ++counters_.refused_nodes;
+  const ReporterKey reporter{node, reader.group()->hardware};
+  if (!reporters_.contains(reporter) && reporters_.size() >= limits_.reporters) {
+    ++counters_.refused_reporters;
     return;
   }
-  nodes_[node].note(reader.group()->sequence);
+  if (!reporters_[reporter].note(reader.group()->sequence)) return;
   for (Report report; reader.next(report);) take(report, node, now);
   if (reader.malformed()) ++counters_.malformed;
 }
@@ -99,9 +101,15 @@ void RecordTable::take_hop(const Hop& hop, bool own, const Report& report, Insta
     link.latency_most_ns = std::max(link.latency_most_ns, hop.latency_ns);
     link.latencies.add(hop.latency_ns);
   }
+  if (const auto link_ns = own ? report.link_latency() : std::nullopt) {
+    link.link_ns = *link_ns;
+    link.link_seen = now;
+  } else {
+    link.sampled = now;
+  }
   if (hop.utilisation_ppm != kUnknown32) link.utilisation_ppm = hop.utilisation_ppm;
   if (hop.queue_occupancy != kUnknown24) link.queue_occupancy = hop.queue_occupancy;
-  // The flags are the reporter's.
+  // Only the reporter's own hop has the report's flags.
   if (own && report.dropped) ++link.dropped;
   if (own && report.congested) ++link.congested;
 }
@@ -121,9 +129,34 @@ FlowPath& RecordTable::flow_of(const FlowKey& key) {
   return flows_.front();
 }
 
+void RecordTable::take_single_hop(FlowPath& flow, const FlowHop& hop, Instant now) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < flow.count; ++i) {
+    if (flow.hops[i].node != hop.node && now - flow.seen_at[i] > kSingleHopAge) continue;
+    flow.seen_at[kept] = flow.seen_at[i];
+    flow.hops[kept++] = flow.hops[i];
+  }
+  flow.count = kept;
+  std::size_t at = 0;
+  while (at < kept && flow.hops[at].node != hop.node) ++at;
+  if (at == kMostHops) return;
+  if (at == kept)
+    ++flow.count;
+  else if (flow.hops[at].egress_port != hop.egress_port)
+    ++flow.changes;
+  flow.hops[at] = hop;
+  flow.seen_at[at] = now;
+}
+
 void RecordTable::take_flow(const ReportedPath& path, Instant now) {
   if (limits_.flows == 0) return;
   FlowPath& flow = flow_of(path.flow);
+  if (path.is_single) {
+    ++flow.reports;
+    flow.seen = now;
+    flow.whole = false;
+    return take_single_hop(flow, flow_hop(path.hops[0]), now);
+  }
   if (flow.reports != 0 && !same_way(flow, path)) ++flow.changes;
   ++flow.reports;
   flow.seen = now;

@@ -1,8 +1,11 @@
-// The record table: what is known of each (node, egress port), of the reports of each node, and the
-// latest path of each flow (C7).
+// The record table: the state of each (node, egress port), the report loss of each reporter, and
+// the latest path of each flow (C7).
 //
-// Bounded: nodes and links are refused beyond their limit, of flows the least recently seen one
-// makes room; both are counted. A flow takes about 300 bytes. One thread.
+// Bounded: reporters and links beyond their limit are refused; a new flow evicts the least recently
+// seen one. Both are counted. A flow takes about 450 bytes. One thread.
+//
+// Of packets without INT each hop reports for itself: their flow has the hops that did so within
+// kSingleHopAge, in the order in which they came first.
 #pragma once
 
 #include <array>
@@ -20,12 +23,12 @@
 namespace tributary::telemetry {
 
 struct TableLimits {
-  std::size_t nodes = 1024;
+  std::size_t reporters = 4096;
   std::size_t links = 4096;
   std::size_t flows = 100'000;
 };
 
-// An egress port of a node. Times in ns; of an EWMA each sample counts an eighth.
+// An egress port of a node. Times are in ns; in an EWMA each sample counts an eighth.
 struct LinkRecord {
   // From 64 ns to a second, each doubling in four.
   using Latencies = LogHistogram<6, 100, 2>;
@@ -35,11 +38,15 @@ struct LinkRecord {
   std::uint64_t latency_ewma_ns = 0;
   std::uint32_t latency_most_ns = 0;
   Latencies latencies;
-  std::uint32_t utilisation_ppm = kUnknown32;  // latest, as all that follows
+  std::uint32_t utilisation_ppm = kUnknown32;  // latest value, like all that follow
   std::uint32_t queue_occupancy = kUnknown24;
   std::uint64_t dropped = 0;    // packets that reports say were dropped here
   std::uint64_t congested = 0;  // reports with the congestion flag
-  Instant seen;
+  Instant seen;                 // a report
+  Instant sampled;              // a report of a packet
+  // By probes: of the link behind the port, one way; kUnknown32: not measured, or no answer.
+  std::uint32_t link_ns = kUnknown32;
+  Instant link_seen;  // a probe's report
 
   [[nodiscard]] bool has_latency() const { return latency_samples != 0; }
   [[nodiscard]] std::uint64_t percentile_ns(std::uint64_t percent) const {
@@ -53,15 +60,25 @@ struct LinkKey {
   auto operator<=>(const LinkKey&) const = default;
 };
 
+// The sender that numbers reports.
+struct ReporterKey {
+  std::uint32_t node = 0;
+  std::uint8_t hardware = 0;
+  auto operator<=>(const ReporterKey&) const = default;
+};
+
 struct FlowHop {
   std::uint32_t node = 0;
   std::uint16_t egress_port = 0;
   std::uint32_t latency_ns = kUnknown32;
   bool operator==(const FlowHop&) const = default;
 };
+inline constexpr Duration kSingleHopAge = Duration::seconds(10);
+
 struct FlowPath {
   FlowKey key;
-  std::array<FlowHop, kMostHops> hops;  // from the source on
+  std::array<FlowHop, kMostHops> hops;     // from the source on
+  std::array<Instant, kMostHops> seen_at;  // of hops that report for themselves
   std::size_t count = 0;
   bool whole = false;  // from the INT source on
   std::uint64_t reports = 0;
@@ -73,7 +90,7 @@ struct TableCounters {
   std::uint64_t reports = 0;
   std::uint64_t malformed = 0;    // datagrams, from where they went wrong
   std::uint64_t bad_packets = 0;  // truncated packets whose stack cannot be
-  std::uint64_t refused_nodes = 0;
+  std::uint64_t refused_reporters = 0;
   std::uint64_t refused_links = 0;
   std::uint64_t evicted_flows = 0;
 };
@@ -82,15 +99,15 @@ class RecordTable {
  public:
   RecordTable(const TableLimits& limits, const Marking& marking);
 
-  // A datagram of a switch that the caller has let in.
+  // Takes a datagram from a switch that the caller has accepted.
   void take(std::span<const std::byte> datagram, Instant now);
 
   using Links = std::map<LinkKey, LinkRecord>;
-  using Nodes = std::map<std::uint32_t, SequenceTracker>;  // node; of all its hardware ids alike
-  using Flows = std::list<FlowPath>;                       // latest first
+  using Reporters = std::map<ReporterKey, SequenceTracker>;
+  using Flows = std::list<FlowPath>;  // latest first
 
   [[nodiscard]] const Links& links() const { return links_; }
-  [[nodiscard]] const Nodes& nodes() const { return nodes_; }
+  [[nodiscard]] const Reporters& reporters() const { return reporters_; }
   [[nodiscard]] const Flows& flows() const { return flows_; }
   [[nodiscard]] const LinkRecord* link(LinkKey key) const;
   [[nodiscard]] const FlowPath* flow(const FlowKey& key) const;
@@ -104,12 +121,13 @@ class RecordTable {
   void take(const Report& report, std::uint32_t node, Instant now);
   void take_hop(const Hop& hop, bool own, const Report& report, Instant now);
   void take_flow(const ReportedPath& path, Instant now);
+  static void take_single_hop(FlowPath& flow, const FlowHop& hop, Instant now);
   FlowPath& flow_of(const FlowKey& key);
 
   const TableLimits limits_;
   const Marking marking_;
   Links links_;
-  Nodes nodes_;
+  Reporters reporters_;
   Flows flows_;
   std::unordered_map<FlowKey, Flows::iterator, Hash> by_key_;
   TableCounters counters_;

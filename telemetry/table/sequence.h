@@ -1,8 +1,10 @@
-// Loss of telemetry reports, by gaps in the sequence numbers of one (node, hardware) (22 bits).
+// Loss of telemetry reports, from gaps in the sequence numbers (22 bits) of one reporter: a node's
+// packet loop, which the group header calls hardware.
 //
-// What is missing is unknown, not fine: whoever reads a record sees how much of it is missing. A
-// report that comes late fills its gap. A jump beyond kMostGap is a restart of the node, which is
-// counted as such and not as loss.
+// Lost reports are unknown, not fine: each record shows how many are lost. A report that comes late
+// fills its gap, as long as it is among the latest kRemembered numbers; one that was received
+// before changes nothing. A jump beyond kMostGap is taken for a restart of the node: it counts as a
+// restart and not as loss.
 #pragma once
 
 #include <cstdint>
@@ -14,39 +16,55 @@ namespace tributary::telemetry {
 class SequenceTracker {
  public:
   static constexpr std::uint32_t kMostGap = 65536;
+  static constexpr std::uint32_t kRemembered = 64;
 
-  void note(std::uint32_t sequence) {
-    ++received_;
-    if (!begun_) {
-      begun_ = true;
-      next_ = (sequence + 1) & kSequenceMask;
-      return;
-    }
+  // False: it was received before.
+  bool note(std::uint32_t sequence) {
     const std::uint32_t ahead = (sequence - next_) & kSequenceMask;
-    const std::uint32_t behind = (next_ - sequence) & kSequenceMask;
-    if (ahead <= kMostGap) {
+    const std::uint32_t behind = (next_ - sequence) & kSequenceMask;  // 1: the latest
+    if (begun_ && ahead > kMostGap && behind <= kMostGap) return note_late(behind);
+    ++received_;
+    if (begun_ && ahead <= kMostGap) {
       lost_ += ahead;
-      next_ = (sequence + 1) & kSequenceMask;
-    } else if (behind <= kMostGap) {
-      ++late_;
-      if (lost_ > 0) --lost_;
+      seen_ = ahead + 1 < kRemembered ? seen_ << (ahead + 1) | 1 : 1;
     } else {
-      ++restarts_;
-      next_ = (sequence + 1) & kSequenceMask;
+      if (begun_) ++restarts_;
+      seen_ = 1;
     }
+    begun_ = true;
+    next_ = (sequence + 1) & kSequenceMask;
+    return true;
   }
 
   [[nodiscard]] std::uint64_t received() const { return received_; }
   [[nodiscard]] std::uint64_t lost() const { return lost_; }
-  [[nodiscard]] std::uint64_t late() const { return late_; }  // out of order, or sent twice
+  [[nodiscard]] std::uint64_t late() const { return late_; }  // out of order
+  [[nodiscard]] std::uint64_t duplicates() const { return duplicates_; }
   [[nodiscard]] std::uint64_t restarts() const { return restarts_; }
 
  private:
+  bool note_late(std::uint32_t behind) {
+    if (behind <= kRemembered) {
+      const std::uint64_t bit = std::uint64_t{1} << (behind - 1);
+      if ((seen_ & bit) != 0) {
+        ++duplicates_;
+        return false;
+      }
+      seen_ |= bit;
+      if (lost_ > 0) --lost_;
+    }
+    ++received_;
+    ++late_;
+    return true;
+  }
+
   bool begun_ = false;
   std::uint32_t next_ = 0;
+  std::uint64_t seen_ = 0;  // bit i: next_ - 1 - i was received
   std::uint64_t received_ = 0;
   std::uint64_t lost_ = 0;
   std::uint64_t late_ = 0;
+  std::uint64_t duplicates_ = 0;
   std::uint64_t restarts_ = 0;
 };
 

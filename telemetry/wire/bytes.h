@@ -1,4 +1,4 @@
-// Big-endian numbers in packets, at any place. The caller has made sure that the packet is so long.
+// Big-endian numbers at any offset of a packet. The caller has checked the length.
 #pragma once
 
 #include <bit>

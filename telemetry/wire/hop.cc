@@ -7,7 +7,7 @@ namespace {
 
 constexpr unsigned kQueueShift = 24;
 
-// Calls take(bit, offset) for each bit that is set, in the order in which values stand.
+// Calls take(bit, offset) for each bit that is set, in the order of the values on the wire.
 template <typename Take>
 void each_value(std::uint16_t bitmap, Take take) {
   std::size_t at = 0;

@@ -1,5 +1,5 @@
-// What one hop says of itself in INT (P4.org INT v2.1, section 4.7) and in telemetry reports: a
-// value for each bit of the instruction bitmap, most significant bit first.
+// One hop's metadata in INT (P4.org INT v2.1, section 4.7) and in telemetry reports: a value for
+// each bit of the instruction bitmap, most significant bit first.
 //
 // A value that a node cannot give is all ones. Utilisation is in parts per million of the port's
 // capacity. Hop latency is in ns between receive and transmit in the node; a device's own queue is
@@ -24,7 +24,7 @@ enum Instruction : std::uint16_t {
   kBuffer = 0x0080,
   kChecksumComplement = 0x0001,
 };
-// What an INT header may ask of a hop beside what is reserved.
+// The instructions that an INT header may ask of a hop; the other bits are reserved.
 inline constexpr std::uint16_t kKnownInstructions = 0xFF81;
 
 inline constexpr std::uint16_t kUnknown16 = 0xFFFF;

@@ -42,7 +42,7 @@ IntHeader read_header(std::span<const std::byte> bytes) {
   return h;
 }
 
-// Moves what stands at `at` and behind by `bytes`, and makes lengths and checksum follow.
+// Moves the bytes from `at` on by `bytes`, and adapts lengths and checksum.
 bool open_gap(Frame& frame, UdpPlace& place, std::size_t at, std::size_t bytes) {
   if (frame.buffer.size() - frame.length < bytes) return false;
   if (!change_lengths(frame.bytes(), place, static_cast<std::ptrdiff_t>(bytes))) return false;
@@ -64,7 +64,7 @@ void set_flag(Frame& frame, const UdpPlace& place, std::uint32_t flag) {
   replace_word(frame, place, at, static_cast<std::uint16_t>(word | flag >> 16));
 }
 
-// The frame's UDP and its INT area, checked.
+// Finds and checks the frame's UDP and its INT area.
 Outcome find_int(const Frame& frame, const Marking& marking, UdpPlace& place, IntView& view) {
   if (const Outcome found = find_udp(frame.bytes(), place); found != Outcome::done) return found;
   if (!is_marked(frame.bytes(), place, marking)) return Outcome::absent;
@@ -162,7 +162,7 @@ Outcome push_hop(Frame& frame, const Marking& marking, const Hop& hop) {
       static_cast<std::uint16_t>(view.header.hop_words << 8 | (view.header.remaining_hops - 1));
   if (!open_gap(frame, place, top, bytes)) return Outcome::no_room;
   const std::span<std::byte> added = frame.bytes().subspan(top, bytes);
-  // What is of a domain that this node does not know, is unknown.
+  // Metadata of a domain that this node does not know is written as unknown.
   std::memset(added.data(), 0xFF, added.size());
   write_hop(hop, bitmap, added);
   amend_udp_checksum(frame.bytes(), place, added, true);

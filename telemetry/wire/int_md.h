@@ -3,11 +3,11 @@
 //
 //   UDP │ shim 4 B │ metadata header 12 B │ newest hop │ … │ source │ payload
 //
-// A packet that carries INT is marked by its UDP destination port (the shim keeps the original
-// one), or by its DSCP (the shim keeps the original one): one way in a whole domain. A source adds
-// shim, header and its hop; a transit hop adds exactly HopML words or nothing; a sink takes all of
-// it out, and the packet is byte for byte what the source got. Checksums are amended by differences
-// only, so that damage on the way stays visible at the receiver.
+// A packet that carries INT is marked by its UDP destination port or by its DSCP; the shim keeps
+// the original one. A domain uses one of the two ways. A source adds shim, header and its hop; a
+// transit hop adds exactly HopML words or nothing; a sink takes all of it out, and the packet is
+// byte for byte what the source got. Checksums are only amended by differences, so that the
+// receiver still detects damage on the way.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ inline constexpr std::size_t kMostStackBytes = 255 * 4 - kIntHeaderBytes;
 
 struct Marking {
   std::uint16_t udp_port = 5000;
-  std::optional<std::uint8_t> dscp;  // set: this marks packets, and the port stays
+  std::optional<std::uint8_t> dscp;  // if set, this marks packets, and the port is unchanged
 };
 
 // A frame in a buffer that may be longer than the frame. Ethernet padding moves with it.
@@ -67,19 +67,19 @@ struct IntView {
   [[nodiscard]] std::size_t bytes() const { return kIntFixedBytes + stack.size(); }
 };
 
-// True where the packet says that it carries INT.
+// True if the packet's mark says that it carries INT.
 bool is_marked(std::span<const std::byte> frame, const UdpPlace& place, const Marking& marking);
 // The INT area at the start of `payload`.
 Outcome parse_int(std::span<const std::byte> payload, IntView& view);
 
-// Source: nothing is changed unless it is done. `bitmap` must be of known instructions without the
-// checksum complement, `most_hops` at least 1.
+// Source: changes nothing unless the outcome is done. `bitmap` must hold known instructions without
+// the checksum complement; `most_hops` is at least 1.
 Outcome insert_int(Frame& frame, const Marking& marking, std::uint16_t bitmap,
                    std::uint8_t most_hops, const Hop& hop);
-// Transit: of other outcomes than done, exceeds_mtu and hops_used_up set their flag.
+// Transit: if the outcome is exceeds_mtu or hops_used_up, the hop sets that flag in the packet.
 Outcome push_hop(Frame& frame, const Marking& marking, const Hop& hop);
-// Sink: writes what it takes out to `taken`, which `view` then looks at. Refused packets are left
-// as they are.
+// Sink: moves the INT data to `taken`, which `view` then refers to. Leaves refused packets
+// unchanged.
 struct Taken {
   std::byte bytes[kIntFixedBytes + kMostStackBytes];
 };

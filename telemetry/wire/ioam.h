@@ -1,5 +1,5 @@
 // IOAM pre-allocated trace (RFC 9197) in the IPv6 hop-by-hop header (RFC 9486), as a transit node:
-// fills the space that the source has left, and never makes any (RFC 8200 forbids to insert on the
+// fills the space that the source has left, and never adds space (RFC 8200 forbids to insert on the
 // path). No checksum covers it.
 #pragma once
 
@@ -27,8 +27,8 @@ enum class IoamOutcome : std::uint8_t {
   malformed,  // lengths that cannot be; nothing is changed
 };
 
-// `packet` begins with the IPv6 header. hop.egress_ns is the time of transmit since 1970, in UTC;
-// seconds and nanoseconds of it are written. hop.ingress_wide and egress_wide are wide ids.
+// `packet` begins with the IPv6 header. hop.egress_ns is the transmit time in ns since 1970, in
+// UTC; its seconds and nanoseconds are written. hop.ingress_wide and egress_wide are wide ids.
 IoamOutcome fill_ioam_trace(std::span<std::byte> packet, const IoamNode& node, const Hop& hop);
 
 }  // namespace tributary::telemetry

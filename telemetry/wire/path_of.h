@@ -1,5 +1,5 @@
-// The hops that a report tells of: the reporter's own, then those of the INT stack in the truncated
-// packet, newest first; and the flow that the packet belongs to.
+// The hops that a report describes: the reporter's own, then those of the INT stack in the
+// truncated packet, newest first; and the packet's flow.
 #pragma once
 
 #include <array>
@@ -19,6 +19,7 @@ struct FlowKey {
   std::array<std::uint8_t, 16> destination{};
   std::uint16_t source_port = 0;
   std::uint16_t destination_port = 0;  // the original one
+  std::uint8_t protocol = 17;          // others than TCP, UDP and SCTP have no ports
   bool operator==(const FlowKey&) const = default;
 };
 
@@ -26,12 +27,13 @@ struct ReportedPath {
   std::array<Hop, kMostHops> hops;  // newest first
   std::size_t count = 0;
   bool has_flow = false;
-  bool has_source = false;  // the stack tells of all hops from the INT source on
+  bool has_source = false;  // the stack holds all hops from the INT source on
+  bool is_single = false;   // of a packet without INT: each hop reports for itself
   FlowKey flow;
 };
 
-// done, or what is wrong with the truncated packet: then the reporter's own hop is there all the
-// same. absent: the packet has no INT, or the report no packet.
+// Returns done, or the error in the truncated packet: the reporter's own hop is valid in either
+// case. absent: the packet has no INT, as all but UDP, or the report has no packet.
 Outcome path_of(const Report& report, std::uint32_t node, const Marking& marking,
                 ReportedPath& path);
 

@@ -40,6 +40,14 @@ Hop Report::hop(std::uint32_t node) const {
   return hop;
 }
 
+std::optional<std::uint32_t> Report::link_latency() const {
+  const std::size_t before = std::size_t{words_of(bitmap)} * 4;
+  if (type != ReportType::in_band || domain != kLinkDomain || (domain_bitmap & kLinkLatency) == 0 ||
+      own.size() < before + 4)
+    return std::nullopt;
+  return load<std::uint32_t>(own, before);
+}
+
 ReportWriter::ReportWriter(const ReportGroup& group, std::span<std::byte> buffer)
     : buffer_(buffer) {
   store(buffer_, 0,
@@ -47,10 +55,13 @@ ReportWriter::ReportWriter(const ReportGroup& group, std::span<std::byte> buffer
   store(buffer_, 4, group.node);
 }
 
-bool ReportWriter::add(const Report& report, const Hop& hop) {
+bool ReportWriter::add(const Report& report, const Hop& hop,
+                       std::optional<std::uint32_t> link_latency) {
   const std::size_t main = report.type == ReportType::in_band ? kReportMainBytes : 0;
   const std::uint16_t bitmap = main != 0 ? report.bitmap : std::uint16_t{0};
-  const std::size_t own = std::size_t{words_of(bitmap)} * 4;
+  const bool of_link = link_latency && main != 0;
+  const std::size_t hop_bytes = std::size_t{words_of(bitmap)} * 4;
+  const std::size_t own = hop_bytes + (of_link ? 4 : 0);
   const std::size_t body = main + own + padded(report.inner.size());
   // 255 means "to the end of the datagram", which no report after it could share.
   if (body / 4 >= kMostWords || buffer_.size() - used_ < kReportHeaderBytes + body) return false;
@@ -62,10 +73,11 @@ bool ReportWriter::add(const Report& report, const Hop& hop) {
   out[3] = static_cast<std::byte>(flags_of(report));
   if (main != 0) {
     store(out, 4, bitmap);
-    store(out, 6, report.domain);
-    store(out, 8, std::uint16_t{0});  // no domain metadata is written
+    store(out, 6, of_link ? kLinkDomain : report.domain);
+    store(out, 8, of_link ? kLinkLatency : std::uint16_t{0});
     store(out, 10, report.domain_status);
-    write_hop(hop, bitmap, out.subspan(kReportHeaderBytes + kReportMainBytes));
+    write_hop(hop, bitmap, out.subspan(kReportHeaderBytes + kReportMainBytes, hop_bytes));
+    if (of_link) store(out, kReportHeaderBytes + kReportMainBytes + hop_bytes, *link_latency);
   }
   const std::size_t inner = kReportHeaderBytes + main + own;
   std::memset(out.data() + inner, 0, out.size() - inner);

@@ -2,8 +2,8 @@
 //
 //   group header 8 B │ report: header 4 B, INT main 8 B, own metadata, inner contents │ report …
 //
-// A report's own metadata is the reporter's (node id in the group header). What other hops have
-// written stands in the truncated packet, as the reporter found it.
+// A report's own metadata is the reporter's (node id in the group header). The other hops' metadata
+// is in the truncated packet, as the reporter found it.
 #pragma once
 
 #include <cstddef>
@@ -30,6 +30,10 @@ enum class InnerType : std::uint8_t {
   ipv6 = 5
 };
 
+// Metadata of this domain: of the link behind the reporter's egress port. Not one of P4.org's.
+inline constexpr std::uint16_t kLinkDomain = 0x5452;
+inline constexpr std::uint16_t kLinkLatency = 0x8000;  // ns one way; all ones: it does not answer
+
 struct ReportGroup {
   std::uint8_t hardware = 0;   // 6 bits: the sequence is of (node, hardware)
   std::uint32_t sequence = 0;  // 22 bits
@@ -53,15 +57,18 @@ struct Report {
 
   // The reporter's values, node id included.
   [[nodiscard]] Hop hop(std::uint32_t node) const;
+  // nullopt: the report is of no link.
+  [[nodiscard]] std::optional<std::uint32_t> link_latency() const;
 };
 
-// Fills a datagram with reports. What does not fit is refused, and the caller begins the next one.
+// Fills a datagram with reports. Refuses one that does not fit; the caller then starts a new one.
 class ReportWriter {
  public:
   // `buffer` has room for at least the group header.
   ReportWriter(const ReportGroup& group, std::span<std::byte> buffer);
-  // `hop` is written as the bitmap asks; report.own and report.inner's padding are left to this.
-  bool add(const Report& report, const Hop& hop);
+  // `hop` is written as the bitmap asks, and the link's latency behind it; report.own and the
+  // report's domain are not used, and report.inner is padded.
+  bool add(const Report& report, const Hop& hop, std::optional<std::uint32_t> link_latency = {});
   [[nodiscard]] std::size_t length() const { return used_; }
   [[nodiscard]] bool empty() const { return used_ == kGroupBytes; }
 
@@ -74,9 +81,9 @@ class ReportWriter {
 class ReportReader {
  public:
   explicit ReportReader(std::span<const std::byte> datagram);
-  // nullopt: too short, or another version.
+  // nullopt if the datagram is too short or of another version.
   [[nodiscard]] const std::optional<ReportGroup>& group() const { return group_; }
-  // False at the end, or where what follows is malformed.
+  // Returns false at the end, or if the next report is malformed.
   bool next(Report& report);
   [[nodiscard]] bool malformed() const { return malformed_; }
 

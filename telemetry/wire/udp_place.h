@@ -1,9 +1,9 @@
-// Where UDP stands in a frame or an IP packet, and how its headers follow bytes that are put
-// between UDP and its payload, or taken from there.
+// Finds UDP in a frame or an IP packet, and adapts its headers to bytes that are inserted between
+// UDP and its payload, or removed from there.
 //
 // Accepts up to two VLAN tags, IPv4 without options or fragments, and IPv6 whose next header is
-// UDP. Lengths and the IPv4 header checksum must be right: what is changed by differences could not
-// be restored byte for byte otherwise.
+// UDP. Lengths and the IPv4 header checksum must be right: otherwise a change by differences could
+// not be undone byte for byte.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ const char* text_of(Outcome outcome);
 struct UdpPlace {
   std::size_t ip = 0;
   std::size_t udp = 0;
-  std::size_t end = 0;  // of the IP packet: behind it may be Ethernet padding
+  std::size_t end = 0;  // of the IP packet: Ethernet padding may follow
   bool ipv6 = false;
 
   [[nodiscard]] std::size_t payload() const { return udp + 8; }
@@ -38,26 +38,26 @@ struct UdpPlace {
   [[nodiscard]] std::size_t packet_bytes() const { return end - ip; }
 };
 
-// Of an Ethernet frame; of an IP packet that begins at `ip`, which may be cut short behind its UDP
-// header where `whole` is false.
+// For an Ethernet frame; for an IP packet that begins at `ip`. If `whole` is false, the packet may
+// be cut short behind its UDP header.
 Outcome find_udp(std::span<const std::byte> frame, UdpPlace& place);
 Outcome find_udp_at(std::span<const std::byte> frame, std::size_t ip, bool whole, UdpPlace& place);
 
 std::uint8_t dscp_of(std::span<const std::byte> frame, const UdpPlace& place);
-// With the IPv4 checksum; the UDP checksum does not cover it.
+// Amends the IPv4 checksum; the UDP checksum does not cover the DSCP.
 void set_dscp(std::span<std::byte> frame, const UdpPlace& place, std::uint8_t dscp);
-// With the UDP checksum.
+// Amends the UDP checksum.
 void set_destination_port(std::span<std::byte> frame, const UdpPlace& place, std::uint16_t port);
 
-// Replaces a word of what the UDP checksum covers: a checksum of zero stays zero, and none becomes
-// zero (RFC 768, RFC 1624). `times`: a length counts twice, in the pseudo header too.
+// Amends the UDP checksum for a replaced word: a checksum of zero stays zero, and no other one
+// becomes zero (RFC 768, RFC 1624). `times`: a length counts twice, in the pseudo header too.
 void amend_udp_checksum(std::span<std::byte> frame, const UdpPlace& place, std::uint16_t before,
                         std::uint16_t after, unsigned times = 1);
-// The same for bytes that came, or went, at an even offset.
+// The same for bytes that were added or removed at an even offset.
 void amend_udp_checksum(std::span<std::byte> frame, const UdpPlace& place,
                         std::span<const std::byte> bytes, bool added);
-// IP and UDP length and checksums for a payload that is `bytes` longer or shorter. False, and
-// nothing is changed: a length would not fit its field.
+// Adapts IP and UDP lengths and checksums to a payload that is `bytes` longer or shorter. Returns
+// false, and changes nothing, if a length would not fit its field.
 bool change_lengths(std::span<std::byte> frame, UdpPlace& place, std::ptrdiff_t bytes);
 
 }  // namespace tributary::telemetry

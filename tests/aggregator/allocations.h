@@ -1,4 +1,4 @@
-// What the whole test program takes from the heap, counted: that an engine takes nothing once it is
+// Counts what the whole test program takes from the heap: an engine must take nothing once it is
 // made, and at start what the configuration says.
 #pragma once
 

@@ -1,6 +1,6 @@
-// Whatever packets, results and time lead to, the engine allocates nothing: all that it needs was
-// taken when it was made. That no call of any other test of this program does is seen to by
-// still_engine.h; here is that it would be noticed, long runs, and epochs.
+// The engine allocates nothing for packets, results and time: it took all its memory when it was
+// made. still_engine.h checks that in all other tests of this program; here are the proof that it
+// would be noticed, long runs, and epochs.
 #include <gtest/gtest-spi.h>
 
 #include "tests/aggregator/engine_fixture.h"

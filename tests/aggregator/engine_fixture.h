@@ -185,7 +185,7 @@ class EngineTest : public ::testing::Test {
   std::uint16_t epoch_ = 0;
   std::vector<Sent> sent_;
 
-  // What the engine has put into the outbox becomes sent_.
+  // Moves the engine's outbox to sent_.
   void collect() {
     for (const Outgoing& o : outbox_->items()) {
       const auto ext = o.extension_span();

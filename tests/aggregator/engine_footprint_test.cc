@@ -1,5 +1,5 @@
-// The footprint that people are told, that the loader refuses by and that the engine asserts,
-// beside what an engine takes from the heap: never more, and hardly less.
+// The footprint that is shown, that the loader refuses by and that the engine asserts, beside what
+// an engine takes from the heap: never more, and hardly less.
 #include <gmock/gmock.h>
 
 #include <functional>

@@ -99,7 +99,7 @@ TEST_F(PlaneTest, A2_PacketsOfOtherPlanesAreDroppedWithoutAWord) {
       EXPECT_EQ(deliver(at(type, 0, plane), peer(0)).reason, DropReason::bad_shard);
       EXPECT_TRUE(sent_.empty());
     }
-    // Of an epoch that is not this one's, too: the sender must not take it for an answer.
+    // So is one of another epoch: the sender must not take it for an answer.
     ++epoch_;
     EXPECT_EQ(send(0, plane).reason, DropReason::bad_shard);
     EXPECT_TRUE(sent_.empty());

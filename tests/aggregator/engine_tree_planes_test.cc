@@ -222,7 +222,7 @@ TEST_F(TreeOfPlanes, Rule1_AnEpochThatEndsInOnePlaneLeavesTheOther) {
   start(0);
   start(1);
   EXPECT_THAT(sum(0, 0, 1), ElementsAre(3, 3));
-  join(0, 1, 1);  // it was restarted, and begins with this plane as little as anybody
+  join(0, 1, 1);  // it was restarted, and begins with this plane as little as the others
   std::size_t aborts = 0;
   for (const Sent& s : heard_)
     if (s.header.type == PacketType::abort) {
@@ -282,7 +282,7 @@ TEST_F(TreeOfPlanes, T3_ADeadlineIsOfItsPlane) {
   EXPECT_THAT(sum(0, 0, 2), ElementsAre(6, 6));
 }
 
-// Files of two ages: nobody waits for planes that others do not have, and both numbers are said.
+// Files of two ages: no switch waits for planes that others do not have, and both numbers are said.
 TEST_F(TreeOfPlanes, A2_AnotherNumberOfPlanesAboveIsRefusedWithBothNumbers) {
   for (const auto& [below, above] : {std::pair<std::uint8_t, std::uint8_t>{1, 2}, {2, 1}}) {
     build(below, above);
@@ -324,7 +324,7 @@ TEST_F(TreeOfPlanes, A2_APlaneThatTheSwitchAboveLacksIsRefusedWithBothNumbers) {
   h.fan_in = 2;
   h.covered = 2;
   h.op = 3;               // beyond the first
-  Loop& loop = root_[0];  // to which a loop brings what is nobody's
+  Loop& loop = root_[0];  // the loop that gets packets of unknown planes
   loop.engine.on_packet({h, ext.bytes(), {}}, wire::UdpPeer(0, 47003, kLeafIpv4, {}, {2, 1}), now_,
                         loop.outbox);
   ASSERT_THAT(loop.outbox.items(), SizeIs(1));

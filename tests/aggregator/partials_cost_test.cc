@@ -8,6 +8,7 @@
 
 #include "config/plan/aggregation_memory.h"
 #include "tests/aggregator/upstream_fixture.h"
+#include "tests/source_dir.h"
 
 namespace tributary::aggregator {
 namespace {
@@ -29,7 +30,7 @@ struct Row {
 };
 
 std::vector<Row> documented_rows() {
-  std::ifstream file(TRIBUTARY_SOURCE_DIR "/docs/configuration/jobs.md");
+  std::ifstream file(tests::source_dir() + "/docs/configuration/jobs.md");
   std::vector<Row> rows;
   bool there = false;
   for (std::string line; std::getline(file, line);) {

@@ -39,7 +39,7 @@ std::vector<std::byte> packed(const std::vector<Bits>& values, std::size_t eleme
   return bytes;
 }
 
-// Memory in which an array begins at any alignment, between bytes that nobody may write.
+// Memory in which an array begins at any alignment, between bytes that must stay as they are.
 class Place {
  public:
   std::byte* put(std::size_t alignment, const std::byte* from, std::size_t bytes) {

@@ -24,7 +24,7 @@ bool is_arithmetic(ReduceOp op) {
 int bits_of(DType t) {
   return static_cast<int>(wire::size_of(t)) * 8;
 }
-// Of the accumulator.
+// Bits of the accumulator.
 int acc_bits_of(const Case& c) {
   const bool widened = is_arithmetic(c.op) && (bits_of(c.dtype) == 8 || is_small_float(c.dtype));
   return widened ? 32 : bits_of(c.dtype);

@@ -1,4 +1,4 @@
-// What every kernel must compute, one element at a time and written another way: integers in 128
+// The reference for every kernel, one element at a time and written another way: integers in 128
 // bits, 16-bit floats through double and std::ldexp. Elements travel as the bits of their type.
 #pragma once
 

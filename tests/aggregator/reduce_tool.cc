@@ -30,7 +30,7 @@ void put(const Bytes& bytes, bool saturated) {
   std::fputc(saturated ? 1 : 0, stdout);
 }
 
-// Of some sources, one by one from left to right.
+// Folds some sources, one by one from left to right.
 bool fold_each(const Kernels& k, Bytes& acc, std::span<const void* const> sources,
                std::size_t count) {
   k.open(acc.data(), sources[0], count);

@@ -44,8 +44,8 @@ inline std::vector<Case> kinds() {
   return all;
 }
 
-// Of each element the ranks have one large number, its negative, or small ones: sums cancel or
-// swallow, products leave the range, both according to the order.
+// Data whose sums depend on the order: of each element the ranks have one large number, its
+// negative, or small ones, so sums cancel or swallow, and products leave the range.
 inline Data data_of(const Case& c, std::uint64_t seed) {
   struct Format {
     int fraction_bits;

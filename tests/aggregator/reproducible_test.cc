@@ -1,6 +1,6 @@
 // T4, T15: a reproducible job's result has the bits of the declared expression, for every type and
-// op in which another order shows: whoever arrives when, folded as far as the order goes or
-// collected, with whatever shards and planes, and on every instruction set.
+// op in which another order shows: for any order of arrival, folded as far as the order goes or
+// collected, with any shards and planes, and on every instruction set.
 #include "tests/aggregator/reproducible.h"
 
 #include <cstdlib>

@@ -7,8 +7,8 @@
 namespace tributary::aggregator {
 namespace {
 
-// What has happened to engines of the whole test program while they were seen to allocate nothing.
-// All of it has to: a path that no test takes any more would not be seen to allocate.
+// Events of all engines of the test program while they were checked for allocations. Each has to
+// occur: a path that no test takes any more would not be checked.
 class PathsTaken : public testing::Environment {
  public:
   void add(const StillEngine& engine) {
@@ -24,7 +24,7 @@ class PathsTaken : public testing::Environment {
     if (GTEST_FLAG_GET(filter) != "*" || testing::UnitTest::GetInstance()->Failed()) return;
     for (std::size_t i = 0; i < kCounted.size(); ++i)
       EXPECT_GT(counted_[i], 0u) << "nowhere counted: " << kCounted[i].name;
-    // What goes to be verified is counted as sent up.
+    // A sum that goes to be verified is counted as sent up.
     for (std::size_t r = 1; r < static_cast<std::size_t>(wire::Reason::verify); ++r)
       EXPECT_GT(escalations_[r], 0u)
           << "never escalated for " << wire::name_of(static_cast<wire::Reason>(r));

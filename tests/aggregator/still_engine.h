@@ -1,10 +1,9 @@
-// An engine of which every call on the packet loop is expected to take nothing from the heap: what
-// packets, results and time lead to, epochs that begin and end included. A fixture that has one
-// makes each of its tests a test of that; and still_engine.cc makes sure that they leave out none
-// of what engines do.
+// An engine that must not allocate in any call on the packet loop: for packets, results and time,
+// and where epochs begin and end. A fixture that has one makes each of its tests a test of that;
+// still_engine.cc makes sure that together they take every path of an engine.
 //
-// Not here: what people ask for (status, op lines), which allocates; and prepare(), which does so
-// on the control thread.
+// Not checked: status and op lines, which allocate; and prepare(), which does so on the control
+// thread.
 #pragma once
 
 #include <array>

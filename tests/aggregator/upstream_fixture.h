@@ -106,7 +106,7 @@ class LeafTest : public EngineTest {
     return deliver({h, ext.bytes(), {}}, parent());
   }
 
-  // What went up in the last call.
+  // Messages to the parent in the last call.
   [[nodiscard]] std::vector<Sent> up() const { return to(Outgoing::To::parent); }
   [[nodiscard]] std::vector<Sent> to(Outgoing::To where) const {
     std::vector<Sent> found;

@@ -288,15 +288,15 @@ class Bench(unittest.TestCase):
     def test_unknown_suite_names_the_known(self):
         done = self.bench("nonsense")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("reduce, engine, checksum, allreduce, mpi, torch, ring, forward, switch, "
-                      "isolation, stragglers, storms, pool, simulation", done.stderr)
+        self.assertIn("reduce, engine, checksum, allreduce, mpi, torch, ring, rdma, host, forward, switch, "
+                      "isolation, stragglers, storms, telemetry, task, names, pool, simulation", done.stderr)
 
     def test_lists_suites(self):
         done = self.bench("--list")
         self.assertEqual(done.returncode, 0)
         self.assertEqual([line.split()[0] for line in done.stdout.splitlines()],
-                         ["reduce", "engine", "checksum", "allreduce", "mpi", "torch", "ring", "forward", "switch",
-                          "isolation", "stragglers", "storms", "pool", "simulation"])
+                         ["reduce", "engine", "checksum", "allreduce", "mpi", "torch", "ring", "rdma", "host", "forward", "switch",
+                          "isolation", "stragglers", "storms", "telemetry", "task", "names", "pool", "simulation"])
 
 
 if __name__ == "__main__":

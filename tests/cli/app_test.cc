@@ -163,7 +163,7 @@ int open_high(int flags) {
   return high;
 }
 
-// A number that is nobody's yet becomes one of the program's own descriptors later.
+// A number that is not open yet becomes one of the program's own descriptors later.
 TEST(App, TheReadyDescriptorIsTheCallers) {
   App app("test", "prog");
   int ready = -1;

@@ -3,6 +3,8 @@
 import contextlib
 import json
 import os
+import re
+import shutil
 import socket
 import stat
 import subprocess
@@ -109,12 +111,64 @@ def complete(*words):
     return done.stdout.split()
 
 
+def complete_elsewhere(shell, *words):
+    """What fish or zsh offers for the last of the words; its completion asks bash's."""
+    folder = os.path.dirname(COMPLETION)
+    scripts = {
+        "fish": [f"source {folder}/tributary.fish; complete -C (string join -- ' ' $argv)"],
+        # zsh calls a completion with the words in `words`, and hears of candidates by compadd.
+        "zsh": [f'compadd() {{ print -l -- "${{(@P)2}}" }}; words=("$@"); CURRENT=$#; '
+                f"source {folder}/_tributary", "zsh"],
+    }
+    # By name, as a user types it.
+    path = os.path.dirname(CLIENT) + ":" + os.environ["PATH"]
+    done = subprocess.run([shell, "-c", *scripts[shell], "tributary", *map(str, words)],
+                          env={**os.environ, "TRIBUTARY_BASH_COMPLETION": COMPLETION, "PATH": path},
+                          capture_output=True, text=True, timeout=60, check=True)
+    assert done.stderr == "", done.stderr
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize("shell", ["fish", "zsh"])
+def test_other_shells_offer_the_same(shell, tmp_path):
+    assert complete_elsewhere(shell, "ca") == ["capture"]
+    assert complete_elsewhere(shell, "show", "straggl") == ["stragglers"]
+    assert complete_elsewhere(shell, "bench", "broadcast", "--roo") == ["--root"]
+    tables = {"jobs": [{"job": 7, "name": "a"}, {"job": 71, "name": "b"}]}
+    with played_switch(tmp_path, lambda request: reply(tables[request["what"]])) as path:
+        assert complete_elsewhere(shell, "exclude", "--socket", path, "7") == ["7", "71"]
+
+
+def test_top_shows_all_on_one_screen_with_rates(tmp_path):
+    looks = []
+
+    def answer(request):
+        looks.append(request["what"])
+        rows = {"jobs": [{"job": 7, "name": "a", "state": "running", "aborts": 0,
+                          "completions": 100 * looks.count("jobs")}],
+                "ports": [{"port": "w0", "link": "up", "drops": 0}],
+                "events 86400": [{"time": "now", "level": "error", "job": 7, "text": f"event {i}"}
+                                 for i in range(8)]}
+        return reply(rows.get(request["what"], []))
+
+    with played_switch(tmp_path, answer) as path:
+        done = run("top", "--times", 2, "--every", "100ms", "--socket", path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("jobs:") == 2 and done.stdout.count("stragglers, the latest first:\nnone") == 2
+    assert re.search(r"running +200 \+\d+", done.stdout), done.stdout
+    assert "event 7" in done.stdout and "event 2" not in done.stdout
+    assert run("top", "--every", "1ms").returncode == 2
+
+
 def test_completion_knows_commands_options_and_tables():
     assert {"show", "capture", "exclude", "bench"} <= set(complete(""))
     assert complete("ca") == ["capture"]
     assert complete("show", "straggl") == ["stragglers"]
     assert complete("show", "ports", "--js") == ["--json"]
     assert complete("bench", "allreduce", "--it") == ["--iters"]
+    assert complete("bench", "all") == ["allreduce", "all_gather"]
+    assert complete("bench", "broadcast", "--roo") == ["--root"]
+    assert complete("bench", "barrier", "--mi") == []
 
 
 def test_completion_asks_the_switch_for_jobs_and_ports(tmp_path):
@@ -130,3 +184,61 @@ def test_completion_asks_the_switch_for_jobs_and_ports(tmp_path):
         assert complete("show", "fdb", *socket_words, "port=u") == ["port=up"]
         assert complete("allreduce", *socket_words, "--job", "7") == ["7", "71"]
     assert complete("exclude", *socket_words, "") == [], "no switch, no words"
+
+
+def test_drain_says_which_jobs_pause(tmp_path):
+    asked = []
+
+    def answer(request):
+        asked.append(request)
+        if request.get("jobs") == [9]:
+            return json.dumps({"ok": False, "error": "this switch has no job 9"}).encode() + b"\n"
+        return reply({"jobs": request.get("jobs", [7, 71])})
+
+    with played_switch(tmp_path, answer) as path:
+        assert run("drain", "--socket", path).stdout == "job 7: drained\njob 71: drained\n"
+        assert run("drain", 71, "--undo", "--socket", path).stdout == "job 71: goes on\n"
+        refused = run("drain", 9, "--socket", path)
+    assert refused.returncode == 1 and "no job 9" in refused.stderr
+    assert asked[0] == {"command": "drain", "undo": False}
+    assert asked[1] == {"command": "drain", "undo": True, "jobs": [71]}
+    assert run("drain", "seven").returncode == 2
+
+
+def on_terminal(*arguments):
+    """What a command prints on a terminal."""
+    ours, its = os.openpty()
+    with subprocess.Popen([CLIENT, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=its,
+                          stderr=subprocess.DEVNULL) as process:
+        os.close(its)
+        text = b""
+        with contextlib.suppress(OSError):  # its end
+            while piece := os.read(ours, 65536):
+                text += piece
+        os.close(ours)
+    assert process.returncode == 0
+    return text.decode()
+
+
+def test_a_terminal_gets_narrow_tables_and_a_pipe_all_columns(tmp_path):
+    row = {"job": 1, **{f"a_counter_of_some_length_{i}": 0 for i in range(9)}}
+    with played_switch(tmp_path, lambda _: reply([row])) as socket_path:
+        show = ("show", "jobs", "--socket", socket_path)
+        piped = run(*show).stdout
+        assert all(name in piped for name in row), piped
+        assert max(map(len, on_terminal(*show).splitlines())) <= 120
+        assert all(name in on_terminal(*show, "--wide") for name in row)
+
+
+@pytest.mark.parametrize("words, library", [
+    (["pool", "status"], "libtributary-pool.so.0"),
+    (["job", "list", "--manager", "unix:/nowhere"], "libtributary-manager.so.0")])
+def test_a_library_that_is_not_installed_is_named(tmp_path, words, library):
+    """O1: commands that link much load it when they are run; others start without."""
+    program = tmp_path / "bin" / "tributary"
+    program.parent.mkdir()
+    shutil.copy(CLIENT, program)
+    done = subprocess.run([program, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert done.returncode == 1, done.stderr
+    assert f"need {library}" in done.stderr and "option `" in done.stderr, done.stderr

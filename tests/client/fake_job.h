@@ -53,6 +53,14 @@ class FakeJob {
     Request start(const CollectiveCall&, std::span<const ArrayPart>) override {
       throw std::logic_error("the client has no lists");
     }
+    bool resize(std::uint32_t) override { throw std::logic_error("the client is never resized"); }
+    void put(const std::string&, std::span<const std::byte>, Duration) override {
+      throw std::logic_error("the client puts no values");
+    }
+    std::vector<std::byte> get(const std::string&, Duration) override {
+      throw std::logic_error("the client gets values as a reader");
+    }
+    [[nodiscard]] std::string run() const override { return "1"; }
     [[nodiscard]] std::uint32_t rank() const override { return options_.rank; }
     [[nodiscard]] std::uint32_t size() const override { return options_.size; }
     [[nodiscard]] std::uint16_t epoch() const override { return 1; }

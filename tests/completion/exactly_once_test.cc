@@ -100,7 +100,7 @@ TEST_F(ExactlyOnceTest, AnyTrafficGivesTheExactSumOrNamesWhatIsMissing) {
           engine_->result_accepted(7, 0, seq);
           continue;
         }
-        // Whoever is asked for its data is indeed not covered.
+        // A rank that is asked for its data is indeed not covered.
         last_asked = asked();
         if (!last_asked.empty()) {
           const Ranks lacking = missing(seq);

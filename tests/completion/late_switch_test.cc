@@ -46,7 +46,7 @@ TEST_F(LateSwitchTest, T18_ItsWorkersAreClearedOneByOne) {
   expect_result();
 }
 
-// Who was late below the late switch joins the wait list.
+// A rank that was late below the late switch joins the wait list.
 TEST_F(LateSwitchTest, T18_StragglersInsideALateSumAreAwaited) {
   give_up();
   EXPECT_EQ(aggregate({3}, 0, {8}, Reason::deadline).verdict, Verdict::held);

@@ -107,7 +107,7 @@ class RemoteFixture : public ::testing::Test {
   static std::vector<std::byte> copy(std::span<const std::byte> bytes) {
     return {bytes.begin(), bytes.end()};
   }
-  // What the root wants sent: to servers it flies, to ranks it is there.
+  // Sends the root's messages: those to servers are in flight, those to ranks arrive at once.
   void send() {
     ASSERT_EQ(box_->overflows(), 0u);
     for (const aggregator::Outgoing& o : box_->items()) {
@@ -165,7 +165,7 @@ class RemoteFixture : public ::testing::Test {
       arrive(f);
     }
   }
-  // What flies now arrives; what comes of it still flies.
+  // Delivers the messages in flight; their answers are in flight then.
   void arrive_once() {
     for (std::size_t n = wire_.size(); n > 0; --n) {
       const Flying f = std::move(wire_.front());

@@ -23,7 +23,7 @@ class ServerModelTest : public RemoteFixture {
     optimizer_.rate = 1;
     hosts_ = {"ps0"};
     build(false, shards);
-    // One server: nobody else has the model.
+    // One server: no other has the model.
     servers_[1].reset();
     live(1);
     join();
@@ -194,8 +194,8 @@ TEST_F(ServerModelTest, NorBeforeItsRestartIsNoticed) {
   expect_the_rest_is_refused();
 }
 
-// The first START of the epoch says that nobody has answered yet; a copy that comes late must not
-// tell that to who was started since.
+// The first START of the epoch says that no server has answered yet; a copy that comes late must
+// not tell that to a server that was started since.
 TEST_F(ServerModelTest, AFirstStartThatComesLateIsNotForTheNextIncarnation) {
   join_with_model();
   std::optional<Flying> first;
@@ -247,12 +247,12 @@ TEST_F(ServerModelTest, TheNextEpochBeginsAtAWholeStep) {
   settle();
   ASSERT_EQ(results_.size(), 5u);
   EXPECT_EQ(last_result(), (std::array{24.0f, 48.0f}));
-  join();  // everybody anew
+  join();  // all ranks anew
   live(1);
   EXPECT_EQ(model().step(), 1u);
-  EXPECT_EQ(model().counters().taken_back.get(), 1u);
   results_.clear();
   open_both();
+  EXPECT_EQ(model().counters().taken_back.get(), 1u);
   EXPECT_EQ(last_result(), (std::array{57.0f, 114.0f}));
   results_.clear();
   send_all(Collective::update, 2, 0, 1);

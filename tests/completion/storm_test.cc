@@ -164,7 +164,7 @@ class StormTest : public ::testing::Test {
     deliver({h, {}, bytes.first(h.element_count * wire::size_of(dtype_))}, rank);
   }
 
-  // Ranks send, probe and send again, in their windows, until everybody has everything.
+  // Ranks send, probe and send again, in their windows, until each has all results.
   void run(const Storm& storm, std::uint64_t seed) {
     storm_ = storm;
     prng_ = Prng(seed);

@@ -19,6 +19,7 @@
 #include "config/change/override.h"
 #include "config/schema/schema.h"
 #include "config/text/error.h"
+#include "tests/source_dir.h"
 
 namespace tributary::config {
 namespace {
@@ -28,6 +29,7 @@ constexpr const char* kFile =
     "  address: 10.77.0.254\n"
     "  preempt_idle: 1ms\n"
     "  completion: {hosts: [{name: ps1, address: 10.77.0.100, port: b}]}\n"
+    "  telemetry: {ports: [{port: a}]}\n"
     "  routes: [{to: 10.78.0.0/16, via: 10.77.0.1, port: b}]\n"
     "ports:\n"
     "  - {name: spare, devargs: net_null2, vlan: {mode: trunk}}\n"
@@ -54,7 +56,7 @@ constexpr const char* kSeveralLcores =
 
 // First of the rows "| `key` | ..." of that section.
 std::vector<std::string> documented_keys() {
-  std::ifstream file(TRIBUTARY_SOURCE_DIR "/docs/operating/reload.md");
+  std::ifstream file(tests::source_dir() + "/docs/operating/reload.md");
   std::vector<std::string> keys;
   bool there = false;
   for (std::string line; std::getline(file, line);) {
@@ -111,6 +113,7 @@ std::vector<std::string> guesses(const KeyInfo& key) {
                                   "/tmp/x",
                                   "02:00:00:00:00:07",
                                   "[float32 sum]",
+                                  "[10.78.9.0/24]",
                                   "[ps1]"};
   if (key.type != "choice") return out;
   std::string words = key.allowed;
@@ -187,12 +190,15 @@ TEST(RunTimeKeys, TheTableOfTheOperatorsHandbookIsTrue) {
   // It says which port is meant, so no value can be tried in its place; change_test has it.
   proven.insert("ports[].name");
   EXPECT_THAT(proven, testing::UnorderedElementsAreArray(keys));
-  // Of no use without other keys.
-  EXPECT_THAT(untried, testing::UnorderedElementsAre(
-                           "ports[].vlan.id", "jobs[].lcore", "jobs[].planes", "jobs[].lcores",
-                           "jobs[].bracketing", "jobs[].release", "jobs[].notify",
-                           "jobs[].stragglers.degraded_after", "acl.rules[].ether_type",
-                           "acl.rules[].source_ports", "acl.rules[].destination_ports"));
+  // These are of no use without other keys.
+  EXPECT_THAT(
+      untried,
+      testing::UnorderedElementsAre(
+          "switch.telemetry.node_id", "switch.telemetry.report_to", "ports[].vlan.id",
+          "jobs[].rdma", "jobs[].lcore", "jobs[].planes", "jobs[].lcores", "jobs[].bracketing",
+          "jobs[].release", "jobs[].notify", "jobs[].stragglers.degraded_after",
+          "jobs[].names.enabled", "jobs[].names.readers", "acl.rules[].ether_type",
+          "acl.rules[].source_ports", "acl.rules[].destination_ports", "acl.rules[].watch"));
 }
 
 }  // namespace

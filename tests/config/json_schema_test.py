@@ -1,4 +1,5 @@
-"""packaging/schema is what tools/json-schema writes, and judges files as the programs do.
+"""packaging/schema is what tools/json-schema writes, and judges files as the programs do; packaging/man has
+its keys.
 
 Run by ctest with the build directory in TRIBUTARY_BUILD.
 """
@@ -120,9 +121,19 @@ class Schema(unittest.TestCase):
                 with open(os.path.join(folder, f"{name}.schema.json"), encoding="utf-8") as f:
                     self.assertEqual(json.load(f), load(name), "run tools/json-schema")
 
+    def test_manual_pages_are_what_the_tool_writes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([sys.executable, "-B", os.path.join(TOP, "tools/man-pages"), folder], check=True)
+            for name in PROGRAMS:
+                page = f"tributary-{name}.5"
+                with open(os.path.join(folder, page), encoding="utf-8") as made:
+                    with open(os.path.join(TOP, "packaging/man", page), encoding="utf-8") as kept:
+                        self.assertEqual(made.read(), kept.read(), "run tools/man-pages")
+
     def test_every_example_is_accepted(self):
-        files = glob.glob(os.path.join(TOP, "examples/*.yaml"))
+        files = glob.glob(os.path.join(TOP, "examples/**/*.yaml"), recursive=True)
         files += [os.path.join(TOP, "packaging", f) for f in ("switchd.yaml", "psd.yaml")]
+        files = [f for f in files if "/examples/pods/" not in f]  # manifests
         self.assertGreater(len(files), 8)
         for path in files:
             with open(path, encoding="utf-8") as f:

@@ -13,6 +13,15 @@ inline JobConfig job_at(const Topology& t, const std::string& node, std::size_t 
   return node_config(t, node).jobs.at(job);
 }
 
+// The ports of a switch whose VLAN is of that kind.
+inline std::vector<std::string> ports_in(const Topology& t, const std::string& node,
+                                         VlanMode mode) {
+  std::vector<std::string> names;
+  for (const PortConfig& port : node_config(t, node).ports)
+    if (port.vlan.mode == mode) names.push_back(port.name);
+  return names;
+}
+
 // root{A{0}, m{B{1}, 2}}: m only forwards unless a test says otherwise.
 inline constexpr const char* kSmall =
     "switches:\n"                                                                   // 1

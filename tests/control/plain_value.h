@@ -1,5 +1,5 @@
-// What a cell of a table may hold: programs read it. A number is a number, what is absent is null,
-// and a list has cells.
+// Cells of a table, as programs read them: a number is a number, an absent value is null, and a
+// list has cells.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -2,9 +2,9 @@
 
 #include "dataplane/port/eal.h"
 
-// What is DPDK's own, and not ours to mend, sanitizers ask for. It loses some of what it took for a
-// device that cannot be opened; and its alarms are handed from thread to thread, and freed there,
-// under locks that ThreadSanitizer does not see. (Ours are never freed by free().)
+// Sanitizers ask for these suppressions of DPDK's own faults. It leaks some memory of a device that
+// cannot be opened; and its alarms are handed from thread to thread, and freed there, under locks
+// that ThreadSanitizer does not see. (Ours are never freed by free().)
 // NOLINTBEGIN(bugprone-reserved-identifier)
 extern "C" const char* __lsan_default_suppressions() {
   return "leak:librte_net_virtio\nleak:rte_intr_instance_alloc\n";

@@ -13,8 +13,7 @@
 
 namespace tributary::control {
 
-// What a virtio-user device connects to, and waits for; it says nothing. The device fails when it
-// goes.
+// Accepts a virtio-user device's connection and sends nothing. The device fails when it goes.
 class SilentPeer {
  public:
   SilentPeer() : listener_(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {

@@ -27,7 +27,7 @@ TEST(Invariant, ABreachThatAPacketMayCauseIsCountedAndToldAFewTimes) {
   static int told;
   const SurvivedBreaches breaches;
   const int pieces = 2;
-  for (int again = 0; again < 2; ++again) {  // whoever comes later is told, too
+  for (int again = 0; again < 2; ++again) {  // later breaches are told, too
     told = 0;
     report_breaches([](const char* what, const char*, int) {
       told += std::string(what) == "pieces == 1" ? 1 : 100;

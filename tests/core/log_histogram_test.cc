@@ -70,8 +70,8 @@ TEST(LogHistogram, IncludesAnother) {
   EXPECT_EQ(b.count(), 2u);
 }
 
-// Whatever the values, a percentile is at least the true one and less than twice that, where
-// buckets have bounds.
+// For any values, a percentile is at least the true one and less than twice that, where buckets
+// have bounds.
 TEST(LogHistogram, APercentileIsRightWithinAFactorOfTwo) {
   constexpr std::uint64_t kSeed = 7;
   SCOPED_TRACE(kSeed);

@@ -1,6 +1,5 @@
-// Which reduce ops a data type has, written by hand from the protocol's text; what is refused, and
-// with which reason. Tests of all who admit reductions compare with it: configuration, switch,
-// worker.
+// The reduce ops of each data type, written by hand from the protocol's text; which are refused,
+// and for which reason. Tests of configuration, switch and worker compare with it.
 #pragma once
 
 #include <cstdint>

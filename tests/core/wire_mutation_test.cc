@@ -15,6 +15,7 @@
 #include "core/wire/extension.h"
 #include "core/wire/header.h"
 #include "core/wire/integrity.h"
+#include "tests/source_dir.h"
 
 namespace tributary::wire {
 namespace {
@@ -24,7 +25,7 @@ using Bytes = std::vector<std::byte>;
 std::vector<Bytes> golden_frames() {
   std::vector<std::filesystem::path> paths;
   for (const auto& entry :
-       std::filesystem::directory_iterator(TRIBUTARY_SOURCE_DIR "/tests/golden/packets"))
+       std::filesystem::directory_iterator(tests::source_dir() + "/tests/golden/packets"))
     if (entry.path().extension() == ".hex") paths.push_back(entry.path());
   std::sort(paths.begin(), paths.end());  // the same seed must give the same packets
   std::vector<Bytes> frames;

@@ -121,6 +121,16 @@ TEST(Daemon, AHangupDuringAReloadBringsAnotherOne) {
   EXPECT_EQ(reloads, 2);
 }
 
+TEST(Daemon, WhatIsOverEndsTheWaitAndNotTheDaemon) {
+  Manager manager;
+  Daemon daemon;
+  int asked = 0;
+  EXPECT_FALSE(daemon.wait({{}, [] { return 0u; }, [&] { return ++asked == 2; }}));
+  EXPECT_EQ(asked, 2);
+  kill(getpid(), SIGTERM);
+  EXPECT_TRUE(daemon.wait({{}, [] { return 0u; }, [] { return false; }}));
+}
+
 TEST(Daemon, FeedsTheWatchdogOnlyWhileTheLoopTurns) {
   Manager manager;
   setenv("WATCHDOG_USEC", "2000", 1);

@@ -6,7 +6,9 @@ what runs on a GPU's machine is the same code and another library.
 """
 
 import importlib.util
+import json
 import os
+import pickle
 import subprocess
 import sys
 import urllib.request
@@ -81,6 +83,64 @@ def test_ranks_share_an_epoch_and_a_state_goes_on_where_it_was_taken(bed):
     assert seen + [number for batch in second for number in batch] == shares[1]
     with pytest.raises(ValueError, match="this loader has"):
         loader(2).load_state_dict(state)
+
+
+# The cases of PyTorch's StatefulDataLoader: a state is taken at every place of an epoch, before the
+# first and behind the last batch too, kept as JSON or pickled, and loaded into a new loader.
+@pytest.mark.parametrize("prefetch", [0, 3])
+@pytest.mark.parametrize("keep", [lambda state: json.loads(json.dumps(state)),
+                                  lambda state: pickle.loads(pickle.dumps(state))], ids=["json", "pickle"])
+def test_states_of_every_place_go_on_as_if_nothing_had_been(bed, prefetch, keep):
+    dataset = PoolDataset(Pool(bed.config), transform=lambda data: int(data[0]))
+
+    def loader():
+        return PoolLoader(dataset, batch=7, seed=3, prefetch=prefetch)
+
+    one = loader()
+    epochs = [list(one) for _ in range(3)]
+    assert all(sorted(sum(epoch, [])) == list(range(RECORDS)) for epoch in epochs)
+    assert len({str(epoch) for epoch in epochs}) == 3, "each epoch has its order"
+    for done in (0, 1, 5, len(epochs[1])):
+        first = loader()
+        state = keep(first.state_dict()) if done == 0 else None
+        assert list(first) == epochs[0]
+        for number, batch in enumerate(first, 1):
+            assert batch == epochs[1][number - 1]
+            if number == done:
+                state = keep(first.state_dict())
+        assert list(first) == epochs[2], "taking a state disturbs nothing"
+        second = loader()
+        second.load_state_dict(state)
+        assert keep(second.state_dict()) == state
+        rest = epochs if done == 0 else [epochs[1][done:], epochs[2]]
+        assert [list(second) for _ in rest] == rest
+
+
+def test_a_state_may_be_loaded_again_and_into_a_loader_that_was_used(bed):
+    dataset = PoolDataset(Pool(bed.config), transform=lambda data: int(data[0]))
+    first, other = (PoolLoader(dataset, batch=10, seed=3) for _ in range(2))
+    both = list(zip(first, other, strict=True))
+    assert [pair[0] for pair in both] == [pair[1] for pair in both], "loaders are apart"
+    states = [other.state_dict()]
+    for batch in other:
+        states.append(other.state_dict())
+    later = list(other)
+    for _ in range(2):
+        other.load_state_dict(states[2])
+        assert len(list(other)) == len(both) - 2 and list(other) == later
+    with pytest.raises(KeyError):
+        other.load_state_dict({"epoch": 1})
+    assert list(other) != later, "a state that is none changes nothing"
+
+
+def test_a_state_does_not_count_what_was_loaded_ahead(bed):
+    dataset = PoolDataset(Pool(bed.config), transform=lambda data: int(data[0]))
+    loader = PoolLoader(dataset, batch=5, seed=1, prefetch=8)
+    iterator = iter(loader)
+    assert loader.state_dict()["position"] == 0
+    for number in range(1, 4):
+        next(iterator)
+        assert loader.state_dict()["position"] == 5 * number
 
 
 GPU = """

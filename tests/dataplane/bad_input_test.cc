@@ -1,5 +1,5 @@
-// What a rank, or somebody who poses as one, may get wrong: each its own reason, counted once, at
-// the port that it came through, and at no other; nothing of it is summed.
+// Mistakes of a rank, or of a sender that poses as one: each its own reason, counted once, at the
+// port that it came through, and at no other; nothing of it is summed.
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -85,7 +85,7 @@ inline Bytes mld_message(std::uint8_t type, std::size_t bytes) {
   put_be16(frame, kMldAt, static_cast<std::uint16_t>(type << 8));
   return frame;
 }
-// Of group ff05::77 and the like; 0: none.
+// An MLD message for group ff05::77 and the like; 0: for none.
 inline Bytes mld_frame(std::uint8_t type, std::uint32_t group) {
   Bytes frame = mld_message(type, 24);
   if (group != 0) put_be16(frame, kMldAt + 8, 0xFF05);

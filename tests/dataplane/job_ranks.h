@@ -68,7 +68,7 @@ class JobRanks {
     sw_.inject(1, ranks_[1].contribution(seq, std::array{10, 20, 30}));
     settle();
   }
-  // What the rank got last: header and payload.
+  // The last message that the rank got: header and payload.
   std::optional<std::pair<wire::Header, Bytes>> last_of(std::size_t rank) {
     std::optional<std::pair<wire::Header, Bytes>> out;
     for (const auto& frame : sw_.sent(rank))

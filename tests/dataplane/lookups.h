@@ -1,5 +1,5 @@
-// What a program asks the machine's name service for, counted instead of asked: a program that is
-// linked with lookups.cc finds no name. Addresses and ports that are numbers are understood as
+// Counts a program's questions to the machine's name service, instead of asking it: a program that
+// is linked with lookups.cc finds no name. Addresses and ports that are numbers are understood as
 // ever.
 #pragma once
 

@@ -46,7 +46,7 @@ TEST(Planes, A2_AJobUsesTheLcoresOfItsPlanes) {
   EXPECT_EQ(sw.buffers_in_use(), 0u);
 }
 
-// Whoever receives it; what is nobody's is dropped by the first plane's lcore, without an answer.
+// A packet of a plane that no loop has is dropped by the first plane's lcore, without an answer.
 TEST(Planes, A2_APlaneThatTheJobLacksIsDropped) {
   auto config = two_lcores(2);
   config.jobs = {planes_of(4, {1, 0})};

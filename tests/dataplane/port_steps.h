@@ -1,5 +1,5 @@
-// What tests of ports that come and go have in common: switches of several lcores, and what leaves
-// them.
+// Common parts of tests of ports that come and go: switches of several lcores, and the frames that
+// leave them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ inline config::PortConfig port_named(const std::string& name) {
   return {name, "net_ring_" + name, 1500};
 }
 
-// What leaves through the ports that it is told of, by port.
+// Collects frames that leave through some ports, by port.
 class Collector {
  public:
   explicit Collector(RingSwitch& sw) : sw_(sw) {}
@@ -51,7 +51,7 @@ inline void settle(RingSwitch& sw, int turns = 12) {
   }
 }
 
-// Nobody's queue is polled by two.
+// No queue is polled by two loops.
 inline void expect_one_loop_a_queue(RingSwitch& sw) {
   std::map<std::pair<std::uint16_t, std::uint16_t>, int> polled;
   for (const auto& packet_loop : sw.packet_loops())

@@ -23,7 +23,7 @@ namespace tributary::dataplane {
 
 using Bytes = std::vector<std::byte>;
 
-// DPDK without devices or files; started once per process: whoever asks first says on which pages.
+// DPDK without devices or files; started once per process. The first call decides on the page size.
 void start_test_eal(bool hugepages = false);
 
 // Another socket than 0, as far as DPDK is concerned: a heap of its own, of kOtherSocketBytes.
@@ -80,14 +80,14 @@ class RingSwitch {
   // One turn of one lcore, or of each in turn.
   std::size_t turn(std::size_t lcore) { return packet_loop(lcore).turn(now); }
   std::size_t turn();
-  // What left through a port since the last call.
+  // Frames that left through a port since the last call.
   std::vector<Bytes> sent(std::size_t port);
   // The same as buffers; the caller frees them.
   std::vector<rte_mbuf*> sent_buffers(std::size_t port);
   [[nodiscard]] std::uint64_t drops(std::size_t port, DropReason reason) const {
     return packet_loops_->port_counters(port).drops.get(reason);
   }
-  // Of all pools together.
+  // Sum over all pools.
   [[nodiscard]] unsigned buffers_in_use() const;
 
   Instant now = Instant::from_ns(1'000'000'000);

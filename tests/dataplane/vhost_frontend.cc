@@ -66,7 +66,7 @@ constexpr std::uint32_t kToGuest = 0;
 constexpr std::uint32_t kToSwitch = 1;
 constexpr std::uint64_t kGuest = std::uint64_t{1} << 30;  // where its memory is, for itself
 constexpr std::uint64_t kUser = std::uint64_t{1} << 40;   // and for who runs it
-// Of a ring.
+// Layout of a ring.
 constexpr std::size_t kAvailable = 0x1000;
 constexpr std::size_t kUsed = 0x2000;
 constexpr std::size_t kRing = 0x4000;

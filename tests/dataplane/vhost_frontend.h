@@ -18,7 +18,7 @@ class VhostFrontend {
 
   // `huge`: of huge pages, where there are some.
   explicit VhostFrontend(bool huge = false);
-  // Rings come first: what is behind are buffers.
+  // Rings come first, then buffers.
   [[nodiscard]] std::size_t ring_bytes() const { return ring_bytes_; }
   void truncate(std::size_t kept) const;
 

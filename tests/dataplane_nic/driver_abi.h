@@ -1,7 +1,7 @@
-// What a driver and DPDK know of each other, as far as a fake network card needs it. Debian's
+// The structures that a driver and DPDK share, as far as a fake network card needs them. Debian's
 // packages have DPDK's headers for applications alone; these are the same structures as those of
 // ethdev_driver.h, dev_driver.h, bus_vdev_driver.h and rte_flow_driver.h of DPDK 22.11, member by
-// member, with the functions that nobody here fills or calls as places without a type.
+// member. Functions that no test fills or calls are places without a type.
 //
 // Another DPDK has other ones: then this is to be written anew, or the tests to be left out.
 #pragma once
@@ -83,7 +83,8 @@ struct eth_dev_ops {
   Unused mac_addr_set;
   Unused set_mc_addr_list;
   Unused mtu_set;
-  Unused stats_and_xstats[5];
+  int (*stats_get)(rte_eth_dev* dev, rte_eth_stats* stats);
+  Unused stats_reset_and_xstats[4];
   Unused queue_stats_mapping_set;
   int (*dev_infos_get)(rte_eth_dev* dev, rte_eth_dev_info* info);
   Unused queue_infos_and_burst_modes[4];

@@ -31,7 +31,7 @@ std::uint16_t big_endian(const void* at) {
 
 }  // namespace
 
-// What DPDK calls.
+// The functions that DPDK calls.
 struct FakeDriver {
   static FakeNic& nic_of(rte_eth_dev* dev) { return *static_cast<FakeNic*>(dev->process_private); }
   static int answer(const FakeNic& nic, Ask ask) { return nic.can.refuses == ask ? -EIO : 0; }
@@ -58,6 +58,7 @@ struct FakeDriver {
                       unsigned socket, const rte_eth_txconf* conf);
   static int rehash(rte_eth_dev* dev, rte_eth_rss_conf* conf);
   static int flow_ops(rte_eth_dev* dev, const rte_flow_ops** ops);
+  static int stats(rte_eth_dev* dev, rte_eth_stats* into);
 
   static int validate(rte_eth_dev* dev, const rte_flow_attr* attr, const rte_flow_item pattern[],
                       const rte_flow_action actions[], rte_flow_error* error);
@@ -243,7 +244,7 @@ int FakeDriver::stop(rte_eth_dev* dev) {
   return 0;
 }
 
-// Rules do not outlive the port, whoever forgot them.
+// Rules do not outlive the port, even if the caller forgot them.
 int FakeDriver::close(rte_eth_dev* dev) {
   FakeNic& nic = nic_of(dev);
   const std::lock_guard lock(nic.mutex_);
@@ -302,6 +303,11 @@ int FakeDriver::rehash(rte_eth_dev* dev, rte_eth_rss_conf* conf) {
   const std::lock_guard lock(nic.mutex_);
   if (!nic.can.rehashes) return -ENOTSUP;
   nic.hash_ = conf->rss_hf;
+  return 0;
+}
+
+int FakeDriver::stats(rte_eth_dev* dev, rte_eth_stats* into) {
+  *into = nic_of(dev).can.stats;
   return 0;
 }
 
@@ -403,6 +409,7 @@ const eth_dev_ops& FakeDriver::ops() {
     of.dev_stop = stop;
     of.dev_close = close;
     of.link_update = link;
+    of.stats_get = stats;
     of.promiscuous_enable = promiscuous;
     of.promiscuous_disable = nothing;
     of.allmulticast_enable = all_multicast;

@@ -23,7 +23,7 @@ namespace tributary::dataplane {
 
 using Bytes = std::vector<std::byte>;
 
-// What a card can be asked for.
+// Requests to a card.
 enum class Ask : std::uint8_t { nothing, configure, rx_queue, tx_queue, start, promiscuous };
 
 struct NicAbilities {
@@ -43,6 +43,7 @@ struct NicAbilities {
   std::uint16_t buffer_step = 1;
   int socket = 0;
   Ask refuses = Ask::nothing;
+  rte_eth_stats stats = {};  // what it has counted
 };
 
 class FakeNic {
@@ -66,7 +67,7 @@ class FakeNic {
   [[nodiscard]] const std::string& name() const { return name_; }
   // A frame arrives; returns the queue. `udp_is_good`: what a card that checks finds.
   std::size_t arrive(std::span<const std::byte> frame, bool udp_is_good = true);
-  // What has left since the last call.
+  // Frames that have left since the last call.
   std::vector<Bytes> sent();
   void set_link(bool up);
 
@@ -87,7 +88,7 @@ class FakeNic {
     std::vector<unsigned> tx_sockets;
   };
   [[nodiscard]] Record record() const;
-  // What it spreads by now; 0: nothing.
+  // The fields that it spreads by now; 0: none.
   [[nodiscard]] std::uint64_t hash() const;
 
  private:

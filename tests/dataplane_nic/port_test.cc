@@ -7,6 +7,7 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
+#include <array>
 #include <initializer_list>
 #include <stdexcept>
 
@@ -83,7 +84,7 @@ TEST(PortOfACard, IsAskedForNothingThatItLacks) {
   EXPECT_EQ(nic.record().conf.txmode.offloads, 0u);
 }
 
-// What software says of checksums nobody has found out, and of its mtu is not so.
+// A software device's word on checksums is unchecked, and its MTU is wrong.
 TEST(PortOfSoftware, IsBelievedLess) {
   FakeNic nic(kSoftware, {.rx_offloads = RTE_ETH_RX_OFFLOAD_UDP_CKSUM, .most_mtu = 1500});
   LonePort lone(port_of(kSoftware, 9000));
@@ -153,8 +154,9 @@ TEST(PortOfACard, ThatTakesNoFramesForOthersSaysSo) {
   FakeNic nic(kCard, {.refuses = Ask::promiscuous});
   LonePort lone(port_of(kCard));
   lone.set_up();
-  EXPECT_EQ(lone.port->why(),
-            "takes no frames for others, promiscuous mode is refused: Input/output error");
+  EXPECT_EQ(
+      lone.port->why(),
+      "takes only frames to its own address, promiscuous mode is refused: Input/output error");
   EXPECT_TRUE(lone.port->poll_link());
 }
 
@@ -207,6 +209,29 @@ TEST(PortOfACard, TheLongestFrameComesInOneBuffer) {
           rte_pktmbuf_data_room_size((*lone.pools)[0].get()) - RTE_PKTMBUF_HEADROOM;
       EXPECT_GE(room / step * step, mtu + nic.can.frame_overhead);
     }
+}
+
+// C1: what a card lost before the switch saw it is counted, over all cards that a port has had.
+TEST(PortOfACard, C1_WhatItLosesIsCounted) {
+  FakeNic nic(kCard);
+  const auto losses_of = [](Port& port) {
+    port.poll_losses();
+    const DeviceLosses& l = port.losses();
+    return std::array{l.missed.get(), l.rx_errors.get(), l.no_buffers.get(), l.tx_errors.get()};
+  };
+  LonePort lone(port_of(kCard));
+  lone.set_up();
+  EXPECT_THAT(losses_of(*lone.port), Each(0u));
+  nic.can.stats.imissed = 7;
+  nic.can.stats.ierrors = 5;
+  nic.can.stats.oerrors = 2;
+  nic.can.stats.rx_nombuf = 3;
+  // DPDK counts for itself how often a driver had no buffer.
+  EXPECT_THAT(losses_of(*lone.port), testing::ElementsAre(7u, 5u, testing::_, 2u));
+  auto after = Port::closed(port_of(kCard));
+  after->succeed(*lone.port, true);
+  EXPECT_EQ(after->losses().missed.get(), 7u);
+  EXPECT_EQ(after->losses().tx_errors.get(), 2u);
 }
 
 }  // namespace

@@ -111,8 +111,8 @@ TEST_F(SwitchOnCards, Rule16_RulesFollowJobsThatMove) {
   EXPECT_THAT(way("p0"), ElementsAre("rss", "0", "-"));
 }
 
-// Whoever polls it: what comes in is counted where the card's rule has brought it, before and after
-// a queue has moved, and nothing is handed over.
+// Packets are counted where the card's rule has brought them, before and after a queue has moved,
+// and nothing is handed over.
 TEST_F(SwitchOnCards, Rule16_RulesFollowQueuesThatMove) {
   file.idle_sleep_max = Duration();
   start();
@@ -216,7 +216,7 @@ TEST_F(SwitchOnCards, ACardWithoutPromiscuousModeIsReported) {
   file.ports[1].devargs = hardware.name();
   start();
   constexpr const char* kWhat =
-      "takes no frames for others, promiscuous mode is refused: Input/output error";
+      "takes only frames to its own address, promiscuous mode is refused: Input/output error";
   EXPECT_THAT(reports, ElementsAre(std::string("port p1 ") + kWhat));
   EXPECT_EQ(show->table("ports")[1]["note"], kWhat);
 }

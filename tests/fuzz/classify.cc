@@ -7,6 +7,7 @@
 #include "core/net/arp.h"
 #include "core/net/fragment.h"
 #include "core/net/lldp.h"
+#include "core/net/roce.h"
 #include "core/wire/ecn.h"
 #include "dataplane/bridge/acl_key.h"
 #include "dataplane/frame/classify.h"
@@ -64,17 +65,35 @@ void check_fragments(const std::vector<std::byte>& frame, bool linear, const Cla
   FUZZ_CHECK(fragment.destination_ip == kIdentity.ipv4);
 }
 
+// Where jobs take RDMA, only what the switch had no use for is another thing.
+void check_rdma(const std::vector<std::byte>& frame, bool linear, const Classified& off) {
+  dataplane::Identity identity = kIdentity;
+  identity.takes_rdma = true;
+  const Classified on = dataplane::classify(identity, frame, linear);
+  if (on.action != Action::rdma && on.action != Action::answer_cm) {
+    FUZZ_CHECK(on.action == off.action && on.reason == off.reason);
+    return;
+  }
+  FUZZ_CHECK(linear && off.action == Action::drop && off.reason == DropReason::unhandled);
+  FUZZ_CHECK(on.udp.endpoints.destination_ip == kIdentity.ipv4);
+  FUZZ_CHECK(on.udp.endpoints.destination_port == wire::kRocePort);
+  FUZZ_CHECK((on.action == Action::answer_cm) == (wire::peek_qpn(on.udp.payload) == 1u));
+}
+
 void check(const std::vector<std::byte>& frame, bool linear) {
   const Classified c = dataplane::classify(kIdentity, frame, linear);
+  check_rdma(frame, linear, c);
   check_fragments(frame, linear, c);
-  FUZZ_CHECK((c.action == Action::drop || c.action == Action::lldp) ==
+  FUZZ_CHECK((c.action == Action::drop || c.action == Action::lldp || c.action == Action::probe) ==
              (c.reason != DropReason::none));
   if (c.action == Action::drop) return;
   const auto& eth = c.ethernet;
   FUZZ_CHECK(!wire::is_multicast(eth.source) && !wire::is_zero(eth.source));
   FUZZ_CHECK(eth.source != kIdentity.mac);
   FUZZ_CHECK(c.action != Action::forward || eth.destination != kIdentity.mac);
-  FUZZ_CHECK(c.action != Action::forward || !wire::is_bridge_reserved(eth.destination));
+  // Frames to reserved group addresses are not forwarded, except BPDUs.
+  FUZZ_CHECK(c.action != Action::forward || !wire::is_bridge_reserved(eth.destination) ||
+             eth.destination.back() == 0);
   FUZZ_CHECK(linear || c.action == Action::forward);
   if (c.action == Action::answer_arp) check_arp_answer(frame, c);
   if (c.action == Action::answer_echo) check_echo_answer(frame, c);
@@ -115,7 +134,7 @@ void check_acl(const std::vector<std::byte>& frame) {
   FUZZ_CHECK(key.ether_type == view->ether_type);
   if (!ip || read.malformed != DropReason::none) return;
   FUZZ_CHECK(view->payload.size() >= (view->ether_type == 0x0800 ? 20u : 40u));
-  // Of a frame whose end is elsewhere nothing is invented: the same, or refused.
+  // Nothing is invented for a frame whose end is elsewhere: the same, or refused.
   for (const std::size_t here : {view->payload.size() / 2, view->payload.size() - 1}) {
     wire::EthernetView part = *view;
     part.payload = part.payload.first(here);

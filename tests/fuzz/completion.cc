@@ -228,7 +228,7 @@ void Play::piece() {
 
 void Play::step() {
   if (aborted_ || in_.below(64) == 63) {
-    // Whatever still comes of an aborted epoch is answered so.
+    // Late packets of an aborted epoch are answered so.
     if (aborted_) FUZZ_CHECK(deliver(header(PacketType::probe), {}, {}).verdict != Verdict::held);
     return start_epoch();
   }

@@ -11,7 +11,7 @@
 namespace tributary::fuzz {
 namespace {
 
-// What config/load/load.h promises to everybody behind it.
+// The promise of config/load/load.h to all code behind it.
 void check_accepted(const config::SwitchConfig& c) {
   FUZZ_CHECK(!c.ports.empty() && c.ports.size() <= config::kMaxPorts);
   FUZZ_CHECK(c.jobs.size() <= config::kMaxJobs);

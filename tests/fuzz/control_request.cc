@@ -1,6 +1,6 @@
-// The control socket's requests: whatever comes in, one line of valid JSON goes out, and only a
-// well-formed `show` reaches the switch. What asks for a capture is one that can be made, or is
-// refused with a text, and nobody is asked for a name; so is what is to be set.
+// The control socket's requests: for any input, one line of valid JSON goes out, and only a
+// well-formed `show` reaches the switch. A request for a capture is either one that can be made, or
+// refused with a text, and no name is looked up; the same holds for keys that are to be set.
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>

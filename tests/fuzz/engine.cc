@@ -235,7 +235,7 @@ void Play::step() {
   deliver(h, extensions.bytes(), {}, peer(job, rank, lie ? in_.below(3) : 0));
 }
 
-// Whoever is still bound leaves from where it joined; then no time may free anything more.
+// Ranks that are still bound leave from where they joined; then no time may free anything more.
 void Play::everybody_leaves() {
   const auto all = engine_.job_status(now_);
   for (std::size_t job = 0; job < all.size(); ++job)

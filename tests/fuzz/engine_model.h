@@ -1,5 +1,6 @@
-// What an aggregation engine may say, kept by the plainest means: which chunk has which ranks'
-// data, and the exact int32 sum of it. Fed with every packet that went in and all that came out.
+// The rules for an aggregation engine's messages, by the plainest means: which chunk has which
+// ranks' data, and the exact int32 sum of it. Fed with every packet that went in and all that came
+// out.
 #pragma once
 
 #include <cstdint>

@@ -198,7 +198,7 @@ void Play::note(const wire::Packet& packet, aggregator::Decision decision, std::
   FUZZ_CHECK(!chunk.went_up && chunk.children.insert(from).second);  // rule 7
 }
 
-// Rule 10: whatever goes up says whose data it is, and it is nobody's who is not below.
+// Rule 10: every packet that goes up names its ranks, and all of them are below.
 void Play::check_upward(const Outgoing& m, Chunk& chunk) const {
   constexpr std::uint64_t kBelow = 0b111;
   const wire::Header& h = m.header;
@@ -454,7 +454,7 @@ void Play::everybody_leaves() {
   for (int round = 0; round < 8; ++round) expire(Duration::seconds(60));
   const auto c = engine_.counters(0);
   FUZZ_CHECK(c.slots_open.get() == 0 && c.members.get() == 0 && c.results_retained.get() == 0);
-  FUZZ_CHECK(out_.items().empty());  // nobody is told anything any more
+  FUZZ_CHECK(out_.items().empty());  // no rank is told anything any more
 }
 
 }  // namespace

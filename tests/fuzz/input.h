@@ -1,5 +1,5 @@
-// Decodes a fuzz input into choices: numbers, picks and byte strings, front to back. What is
-// beyond its end reads as zero, so every input is a valid one and small changes stay small.
+// Decodes a fuzz input into choices: numbers, picks and byte strings, front to back. Bytes beyond
+// its end read as zero, so every input is a valid one and small changes stay small.
 #pragma once
 
 #include <algorithm>

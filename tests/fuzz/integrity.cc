@@ -47,7 +47,7 @@ void check_crc(Bytes input, std::uint32_t bit) {
   const auto parsed = parse(packet);
   const auto* p = std::get_if<Packet>(&parsed);
   if (p == nullptr) {
-    // For whoever seals what it did not parse: no byte outside may be touched.
+    // A caller may seal bytes that it did not parse: no byte outside may be touched.
     seal_crc32c(packet);
     return;
   }

@@ -14,8 +14,10 @@ TOP = HERE.parent.parent
 CORPUS = HERE / "corpus"
 sys.path.insert(0, str(TOP / "tools/scapy"))
 
+from connected_seeds import connected_queue_pairs  # noqa: E402
 from scapy.layers.inet import ICMP, IP, UDP, fragment  # noqa: E402  (the path above is for the next one)
 from scapy.layers.l2 import ARP, Dot1Q, Ether  # noqa: E402
+from scapy.packet import Raw  # noqa: E402
 from tributary_layer import Nonce, Tributary  # noqa: E402
 
 
@@ -69,7 +71,8 @@ class Loop:
         self.data = bytearray([start, rules])
 
     def arrive(self, frame, port=0, right=0, padded=0, kind=0, cuts=(), offset=0, flags=0, times=1):
-        """`kind`: external 1, indirect 2, shared 4; `right`: epoch 1, CRC32C 2, checksums 4."""
+        """`kind`: external 1, indirect 2, shared 4; `right`: epoch 1, CRC32C 2, checksums 4, what a connected
+        queue pair and its ICRC need 8."""
         frame = bytes(frame)
         many = next(n for n in range(0xE0, 256) if n % 3 == port) if times > 1 else port
         self.data += struct.pack("<BBBBH", 0, many, right, padded, len(frame)) + frame
@@ -270,6 +273,29 @@ def lldp_messages():
     write("classify", "lldp", frame)
 
 
+def roce_packets():
+    """A packet of each kind of RoCEv2, and what rdma_cm asks."""
+    deth = struct.pack(">II", 0x01234567, 0x11)
+    reth = struct.pack(">QII", 1 << 40, 7, 64)
+    lead = bytes(10) + bytes.fromhex("0103") + bytes(52)
+    mad = bytearray(256)
+    mad[0:4], mad[8:18], mad[24:28] = bytes([1, 7, 2, 3]), bytes(range(1, 9)) + b"\0\x17", b"\0\0\0\4"
+    mad[32:40], mad[41], mad[76:88] = struct.pack(">Q", 0x1110000 | 47000), 0x40, b"TRB1" + struct.pack(">II", 1, 0)
+    kinds = {
+        "ud": (0x64, 0x40, deth + lead), "ud-immediate": (0x65, 0, deth + bytes(4) + lead),
+        "ud-pad": (0x64, 0x70, deth + b"hello" + bytes(3)), "sidr": (0x64, 0, deth + bytes(mad)),
+        "rc-write": (0x0A, 0x40, reth + bytes(64)), "uc-write-last": (0x29, 0, bytes(4 + 64)),
+        "rc-acknowledge": (0x11, 0, b"\x1f\0\0\3"), "cnp": (0x81, 0x40, bytes(16)),
+        "read": (0x0C, 0, reth), "reserved": (0x55, 0, bytes(16)), "pad-of-nothing": (0x64, 0x70, deth),
+    }
+    for name, (opcode, flags, rest) in kinds.items():
+        head = bytes([opcode, flags]) + b"\xff\xff\0" + (0x800001).to_bytes(3, "big") + b"\0\xff\xff\xff"
+        packet = head + rest + bytes(4)
+        write("roce", name, packet)
+        frame = Ether(src="02:00:00:00:00:01", dst="02:74:0a:4d:00:fe") / IP(src="10.77.0.1", dst="10.77.0.254")
+        write("classify", "roce-" + name, bytes(frame / UDP(sport=0xC001, dport=4791, chksum=0) / Raw(packet)))
+
+
 def yaml_files():
     for path in sorted((TOP / "examples").glob("*.yaml")):
         write("config", path.stem, path.read_bytes())
@@ -406,10 +432,20 @@ def telemetry_wire():
     write("telemetry_wire", "ioam", b"\x02" + struct.pack("<H", 123) + trace + bytes(16))
 
 
+def memif_clients():
+    """Honest until they are connected; then they send, offer, and lie."""
+    for queues in (1, 2):
+        connected = bytes([queues - 1]) + bytes(3 + 2 * queues)
+        for stride in (3, 5, 11):
+            write("packet_memif", f"client-{queues}-{stride}",
+                  connected + bytes(stride * i * (i + 3) % 251 for i in range(1200)))
+
+
 def patterns():
     ramp = bytes(range(256))
     for target in ("wire_build", "c_api", "fdb", "engine", "engine_tree", "completion", "servers",
-                   "session", "network", "memif_control", "memif_rings", "checksum", "pool_segment"):
+                   "session", "network", "memif_control", "memif_rings", "checksum", "pool_segment",
+                   "packet_memif"):
         write(target, "ramp", ramp)
         write(target, "zero", bytes(64))
     # Nobody lies in these: see step().
@@ -426,13 +462,16 @@ if __name__ == "__main__":
     packets()
     host_frames()
     packet_loops()
+    connected_queue_pairs(Loop, write)
     fragments()
     group_frames()
     lldp_messages()
+    roce_packets()
     yaml_files()
     texts()
     npy()
     checkpoints()
     pool_inputs()
     telemetry_wire()
+    memif_clients()
     patterns()

@@ -210,7 +210,7 @@ void Play::step() {
   if (what != 6) deliver(m);
 }
 
-// The network is perfect from here on, and everybody calls the ops that somebody has called.
+// The network is perfect from here on, and all ranks call the ops that any has called.
 void Play::settle() {
   const auto open = [&] {
     return std::any_of(ranks_.begin(), ranks_.end(), [&](const Rank& rank) {

@@ -2,7 +2,7 @@
 // process, because that takes longer than an input; the loops, and all that they know, are made
 // anew for each input, so that it does the same wherever it comes.
 //
-//   give() ─▶ [ring] ─▶ Worker::turn() ─▶ [ring] ─▶ take()
+//   give() ─▶ [ring] ─▶ PacketLoop::turn() ─▶ [ring] ─▶ take()
 #pragma once
 
 #include <rte_mbuf.h>
@@ -43,7 +43,7 @@ class PacketBench {
   [[nodiscard]] bool waits(std::size_t port) const;
   std::vector<rte_mbuf*> take(std::size_t port);
 
-  // What frames that arrive are made of; the switch's own come from switch_pool().
+  // Pool of frames that arrive; the switch's own come from switch_pool().
   [[nodiscard]] rte_mempool* arrivals() const { return arrivals_; }
   [[nodiscard]] rte_mempool* switch_pool() const { return (*pools_)[0].get(); }
   // That are neither in a pool nor in its cache: given back twice, one makes it negative.

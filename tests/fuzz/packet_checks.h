@@ -1,4 +1,4 @@
-// What the packet loop's fuzzer asks of single frames, as bytes and as buffers.
+// Checks of the packet loop's fuzzer on single frames, as bytes and as buffers.
 #pragma once
 
 #include <rte_mbuf.h>
@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "core/net/roce.h"
 #include "core/wire/header.h"
 #include "core/wire/integrity.h"
 #include "tests/fuzz/repair.h"
@@ -36,7 +37,7 @@ inline Frame bytes_of(const rte_mbuf* frame) {
   return bytes;
 }
 
-// What drivers rely on.
+// Properties of a buffer that drivers rely on.
 inline void check_buffers(const rte_mbuf* frame) {
   std::size_t bytes = 0;
   std::size_t segments = 0;
@@ -49,7 +50,7 @@ inline void check_buffers(const rte_mbuf* frame) {
   FUZZ_CHECK(bytes == frame->pkt_len && segments == frame->nb_segs);
 }
 
-// The switch's own: whoever gets it can read it.
+// A packet of the switch itself: any receiver can read it.
 inline void check_own(const Frame& frame) {
   wire::EthernetView view;
   FUZZ_CHECK(wire::parse_ethernet(frame, view) == DropReason::none);
@@ -62,6 +63,12 @@ inline void check_own(const Frame& frame) {
   if (bad == DropReason::frame_fragment) return;
   FUZZ_CHECK(bad == DropReason::none);
   if (!is_udp) return;
+  if (udp.endpoints.destination_port == wire::kRocePort) {
+    wire::RoceView roce;
+    FUZZ_CHECK(wire::icrc_ok(view.payload));
+    FUZZ_CHECK(wire::parse_roce(udp.payload, roce) == DropReason::none);
+    return;
+  }
   wire::Packet packet;
   FUZZ_CHECK(wire::parse(udp.payload, packet) == DropReason::none);
   FUZZ_CHECK(wire::check_integrity(udp, packet) == DropReason::none);
@@ -72,7 +79,7 @@ inline bool is_of_answers(DropReason reason) {
   return reason == DropReason::reply_limit || reason == DropReason::no_next_hop;
 }
 
-// Of what was to leave, be it a frame that came in or an answer to one.
+// True for reasons to drop a frame on its way out, received or made here.
 inline bool is_of_sending(DropReason reason) {
   return reason == DropReason::no_mbuf || reason == DropReason::tx_full ||
          reason == DropReason::tx_link_down || reason == DropReason::mtu;

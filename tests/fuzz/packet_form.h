@@ -1,6 +1,6 @@
-// The same bytes in all the shapes that a driver, or whoever shares a ring with the switch, may
-// hand over: cut into segments, some of them empty; anywhere in a buffer; in memory that is not
-// the pool's; with another holder; and with metadata that says whatever it likes.
+// The same bytes in all the shapes that a driver, or a peer that shares a ring, may hand over: cut
+// into segments, some of them empty; anywhere in a buffer; in memory that is not the pool's; with
+// another holder; and with arbitrary metadata.
 #pragma once
 
 #include <rte_mbuf.h>
@@ -35,7 +35,7 @@ class PacketForms {
 
   // nullptr: there are not so many buffers.
   rte_mbuf* make(std::span<const std::byte> frame, const Shape& shape);
-  // Nobody has written to what has another holder, nor moved its data; that holder lets go.
+  // Checks that no one wrote to a frame with another holder, nor moved its data; then releases it.
   void check_held();
 
  private:

@@ -2,18 +2,20 @@
 // several ports, with the clock, links, buffers, slow ports and the configuration changing between.
 //
 // What holds: every frame is counted once as what became of it; what leaves is a whole frame that
-// its port takes, and is what came in, or is the switch's own and valid; nobody writes to what has
-// another holder; and in the end all buffers are back.
+// its port takes, and is what came in, or is the switch's own and valid; the loop writes to no
+// buffer that has another holder; and in the end all buffers are back.
 #include <rte_mempool.h>
 
 #include <bit>
 #include <cstring>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #include "config/change/change.h"
 #include "dataplane/io/capture.h"
 #include "dataplane/udp/frame_writer.h"
+#include "tests/fuzz/connected_form.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/packet_bench.h"
 #include "tests/fuzz/packet_checks.h"
@@ -60,6 +62,7 @@ class Play {
   void arrive();
   [[nodiscard]] Frame draw_frame();
   void make_right(Frame& frame, std::uint8_t what) const;
+  [[nodiscard]] const dataplane::Connection* connection() const;
   [[nodiscard]] bool give(std::size_t port, const Frame& frame, const PacketForms::Shape& shape);
   void starve(std::size_t left);
   void feed();
@@ -83,7 +86,7 @@ class Play {
   dataplane::Identity identity_;
   PacketForms forms_{bench_.arrivals()};
   Instant now_ = Instant::from_ns(1'000'000'000);
-  std::uint8_t slow_ = 0;  // ports that nobody takes from, bits
+  std::uint8_t slow_ = 0;  // ports whose frames are not taken, bits
   std::vector<rte_mbuf*> starved_;
   PerPort given_{};
   PerPort given_bytes_{};
@@ -123,7 +126,7 @@ Frame Play::draw_frame() {
   return frame;
 }
 
-// What a fuzzer cannot guess, and whoever listens knows.
+// Numbers that a fuzzer cannot guess, and a listener on the network knows.
 void Play::make_right(Frame& frame, std::uint8_t what) const {
   constexpr std::size_t kJob = 9;
   constexpr std::size_t kEpoch = 10;
@@ -136,6 +139,14 @@ void Play::make_right(Frame& frame, std::uint8_t what) const {
       }
   if ((what & 2) != 0 && frame.size() > at) wire::seal_crc32c(std::span(frame).subspan(at));
   if ((what & 4) != 0) repair_frame(frame);
+  if ((what & 8) != 0 && !is_tagged(frame)) make_connected(frame, connection());
+}
+
+const dataplane::Connection* Play::connection() const {
+  const dataplane::Connection* found = nullptr;
+  for (const auto& packet_loop : bench_.packet_loops())
+    std::as_const(packet_loop->connections()).each([&](const auto& c) { found = &c; });
+  return found;
 }
 
 bool Play::give(std::size_t port, const Frame& frame, const PacketForms::Shape& shape) {
@@ -187,7 +198,7 @@ std::uint64_t Play::drops(DropReason reason) const {
   return all;
 }
 
-// Of a frame that came alone while nothing waited: what was counted since is its.
+// For a frame that came alone while nothing waited: what was counted since is its.
 void Play::check_one(std::size_t port, const Frame& frame, std::size_t first, const Drops& before) {
   const Drops now = drops();
   PerPort dropped = now.all;
@@ -203,10 +214,13 @@ void Play::check_one(std::size_t port, const Frame& frame, std::size_t first, co
       if (all + passed != 0) check_forwarded(port, frame, dropped);
       return;
     case Action::drop: FUZZ_CHECK(all == 1 && dropped[port] == 1 && passed == 0); return;
-    case Action::lldp: FUZZ_CHECK(all <= 1 && dropped[port] == all && passed == 0); return;
+    case Action::lldp:
+    case Action::probe: FUZZ_CHECK(all <= 1 && dropped[port] == all && passed == 0); return;
     case Action::reassemble: FUZZ_CHECK(passed == 0); return;
     case Action::aggregate:
     case Action::host:
+    case Action::rdma:
+    case Action::answer_cm:
     case Action::answer_arp:
     case Action::answer_echo:
       FUZZ_CHECK(now.refused[port] - before.refused[port] <= 1 && passed == 0);
@@ -214,8 +228,8 @@ void Play::check_one(std::size_t port, const Frame& frame, std::size_t first, co
   }
 }
 
-// Where it came in it is dropped, or each port that it is for sends or drops it; what is for
-// everybody, all others of its VLAN.
+// Where it came in it is dropped, or each port that it is for sends or drops it; a broadcast is for
+// all others of its VLAN.
 void Play::check_forwarded(std::size_t port, const Frame& frame, const PerPort& dropped) {
   FUZZ_CHECK(passed_[port].empty() && dropped[port] <= 1);
   std::uint64_t elsewhere = 0;

@@ -9,14 +9,15 @@
 
 namespace tributary::fuzz {
 
-// Of a start, bits.
+// Bits of a start.
 inline constexpr std::uint8_t kTwoLoops = 1;
 inline constexpr std::uint8_t kSnoops = 2;
 inline constexpr std::uint8_t kFragments = 4;
 inline constexpr std::uint8_t kDynamic = 8;
 inline constexpr std::uint8_t kTraced = 16;
+inline constexpr std::uint8_t kRdma = 32;
 
-// Of a reload, bits.
+// Bits of a reload.
 inline constexpr std::uint8_t kVlans = 1;
 inline constexpr std::uint8_t kAcl = 2;
 inline constexpr std::uint8_t kStorm = 4;
@@ -61,6 +62,7 @@ inline config::JobConfig packet_job(std::uint32_t id, std::uint8_t start, bool s
   job.deadline = Duration::ms(500);
   job.lease = Duration::seconds(2);
   if (id == 2) job.integrity = wire::Integrity::crc32c;
+  job.rdma = (start & kRdma) != 0;
   if ((start & kDynamic) != 0) job.slots = config::SlotMode::dynamic;
   return job;
 }
@@ -77,6 +79,8 @@ inline config::SwitchConfig packet_rules(std::uint8_t start, std::uint8_t rules)
     config.forwarding.snooping.host_ports = {"p2"};
   }
   if ((start & kFragments) != 0) config.fragments.datagrams = 4;
+  if ((start & kRdma) != 0)
+    for (auto& port : config.ports) port.rdma = true;
   add_port_rules(config, rules);
   if ((rules & kAcl) != 0) add_acl(config);
   config.forwarding.lldp.enabled = (rules & kLldp) != 0;

@@ -27,7 +27,7 @@ inline void put_sum(std::span<std::byte> at, std::uint32_t sum) {
   at[1] = static_cast<std::byte>(value & 0xFF);
 }
 
-// Of an IPv4 packet with a 20-byte header; anything else is left alone.
+// Repairs an IPv4 packet with a 20-byte header; leaves anything else alone.
 inline void repair_ipv4(std::span<std::byte> packet) {
   constexpr std::size_t kHeader = 20;
   if (packet.size() < kHeader || packet[0] != std::byte{0x45}) return;
@@ -50,7 +50,7 @@ inline void repair_ipv4(std::span<std::byte> packet) {
     message[6] = message[7] = std::byte{0xFF};
 }
 
-// Of an Ethernet frame, tagged or not.
+// Repairs an Ethernet frame, tagged or not.
 inline void repair_frame(std::span<std::byte> frame) {
   std::size_t at = 14;
   if (frame.size() < at) return;

@@ -1,8 +1,8 @@
-// A root switch and two parameter servers, both the real thing, and what flies between them: in any
-// order, twice, never, bent in one place by a root or a server that lies, or from a stranger. The
-// input decides, and when servers die and come back. Whatever happens, results are exact but for
-// the chunks that somebody lied about, and never change; a term is one host's alone. In the end, if
-// nobody lied and all are left in peace, every chunk has its result; and nobody holds anything.
+// A root switch and two parameter servers, both the real thing, and the packets between them: in
+// any order, twice, never, bent in one place by a root or a server that lies, or from a stranger.
+// The input decides, and when servers die and come back. In any case results are exact but for the
+// chunks that were lied about, and never change; a term is one host's alone. In the end, if no node
+// lied and all are left in peace, every chunk has its result; and no node holds anything.
 #include <array>
 #include <cstring>
 #include <deque>
@@ -237,7 +237,7 @@ void Play::step() {
   deliver(f);
 }
 
-// One thing that is not so. Whoever lies may spoil the chunks that it speaks of, and no others.
+// One thing that is not so. A node that lies may spoil the chunks that it speaks of, and no others.
 void Play::bend(Flying& f) {
   lied_ = true;
   wire::Header& h = f.header;
@@ -264,7 +264,7 @@ void Play::bend(Flying& f) {
   lied_about_.insert({h.shard, h.seq});
 }
 
-// From an address that is nobody's: changes nothing, and gets no answer.
+// From an unknown address: changes nothing, and gets no answer.
 void Play::stranger(Flying f) {
   const wire::Packet p{f.header, f.extensions, f.payload};
   if (f.to == kRoot) {
@@ -387,7 +387,7 @@ void Play::leave_in_peace() {
         deliver(f);
       }
     }
-    if (engine_.running_epoch(kJob) != epoch) return;  // nobody was there for too long
+    if (engine_.running_epoch(kJob) != epoch) return;  // no rank was there for too long
     const auto asked = std::exchange(asked_, {});
     for (const auto& [rank, key] : asked)
       contribute(rank, key.first, key.second, wire::kFlagResend);

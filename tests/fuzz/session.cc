@@ -359,7 +359,7 @@ void Play::finish() {
   session_.leave(now_);
   take_finished();
   FUZZ_CHECK(finished_ == calls_.size());
-  // Good-byes are bounded: nobody has to answer.
+  // Good-byes are bounded: no answer is needed.
   for (int tries = 0; session_.state() != SessionState::left; ++tries) {
     FUZZ_CHECK(tries < 10);
     session_.poll(now_, batch_);

@@ -1,6 +1,6 @@
-// What every fuzz target shares: its entry point, and checks that are there in every build.
+// Common parts of every fuzz target: its entry point, and checks that are there in every build.
 //
-// A target takes bytes nobody trusts, feeds them to one public interface and checks properties of
+// A target takes untrusted bytes, feeds them to one public interface and checks properties of
 // what comes out. It must not depend on anything but those bytes: the same input does the same.
 #pragma once
 

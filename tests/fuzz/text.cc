@@ -1,5 +1,5 @@
-// Texts people type: addresses of transports, device arguments, and the values of configuration
-// files. What is accepted is within its limits and, where there is a writer, reads back the same.
+// Texts that users type: addresses of transports, device arguments, and the values of configuration
+// files. Accepted ones are within their limits and, where there is a writer, read back the same.
 #include <limits>
 #include <stdexcept>
 #include <string>

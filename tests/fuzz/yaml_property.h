@@ -1,5 +1,5 @@
-// What holds for both kinds of files that are read by the same machinery, configurations and
-// scenarios: a mistake is reported inside the file, and what is accepted survives being written.
+// Properties of both kinds of files that are read by the same machinery, configurations and
+// scenarios: a mistake is reported inside the file, and an accepted file survives being written.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ inline void check_errors(const config::ConfigErrors& errors, std::string_view te
     FUZZ_CHECK(error.line >= before && error.line <= most);
     FUZZ_CHECK(error.column >= 0);
     before = error.line;
-    // One line for people and for terminals, whatever stood in the file.
+    // One line that fits a terminal, whatever the file has.
     const std::string shown = error.to_string();
     FUZZ_CHECK(
         std::all_of(shown.begin(), shown.end(), [](char c) { return c >= ' ' && c <= '~'; }));

@@ -82,6 +82,18 @@ OP_ERROR = ["error", {
             "encoding": 1}}]
 
 
+DRAIN = ["drain", {"step": 6, "id": 0xFEDCBA9876543210, "op": 42, "by": 7}]
+NAME = ["name", {"text": "/job/1/run=7/layer1/grad/v=12/seg=0"}]
+NAME_LONGEST = ["name", {"text": "/job/4294967295/run=7/" + 107 * "t" +
+                         "/v=1/seg=16777215/worker=1023"}]
+VALUE = ["value_info", {"digest": 0x44BC2CF5AD770999, "bytes": 3, "segments": 1}]
+VALUE_LARGEST = ["value_info", {"digest": (1 << 64) - 1, "bytes": (1 << 64) - 1,
+                                "segments": MAX32}]
+DRAIN_WISH = ["drain", {"step": 2, "id": 0, "op": 0, "by": MAX32}]
+DRAIN_LEFT = ["drain", {"step": 7, "id": 0xFEDCBA9876543210, "op": 42, "by": 0}]
+DRAIN_LARGEST = ["drain", {"step": 3, "id": (1 << 64) - 1, "op": MAX32, "by": MAX32}]
+
+
 def missing(ids):
     return ["missing_ids", {"ids": list(ids)}]
 
@@ -91,6 +103,7 @@ GOLDEN = {
     "join": packet("join", [NONCE], epoch=0, origin=2, child=2),
     "pending_join": packet("pending", [NONCE, missing([1, 3])], epoch=0),
     "start": packet("start", [NONCE, START]),
+    "start_resizable": packet("start", [NONCE, START], op=8, chunk=2),
     "contribution_float32": packet(
         "contribution", [TASK], floats(1.5, -2.25, 3.0e38, 0.0), "float32", op=3, seq=17, slot=17,
         origin=2, child=2, covered=1, flags=flag("last")),
@@ -107,6 +120,10 @@ GOLDEN = {
     "unknown": packet("unknown", op=3, chunk=5, seq=22),
     "ack": packet("ack", seq=23, origin=1, child=1),
     "lease": packet("lease", origin=1, child=1),
+    "lease_drain_end": packet("lease", [DRAIN], to_group=True),
+    "lease_drain_wanted_by_ranks": packet("lease", [DRAIN_WISH]),
+    "leave_for_good": packet("leave", [DRAIN_LEFT], op=42),
+    "lease_drain_ask": packet("lease", [DRAIN_LARGEST], to_group=True),
     "leave": packet("leave", origin=1, child=1),
     "nack_join": packet("nack", [NONCE], reason=21, epoch=0),
     "abort_deadline": packet("abort", [missing([2])], to_group=True, reason=1, op=3, chunk=5,
@@ -118,6 +135,13 @@ GOLDEN = {
     "escalation": packet(
         "escalation", [raw(7, 1, b"\0\0\0\5"), ["target_rank", {"rank": 1}], raw(4, 42, bytes(range(16)))],
         ints(7), "int32", reason=3, flags=flag("collision", "raw")),
+    # Named data (docs/protocol/names.md).
+    "put": packet("put", [NAME, VALUE], b"abc", "uint8", origin=2, child=2),
+    "stored": packet("stored", [NAME, VALUE], epoch=0),
+    "get": packet("get", [NAME_LONGEST], epoch=0, origin=1, child=1, job=MAX32),
+    "data": packet("data", [NAME, VALUE, CRC], b"abc", "uint8", epoch=0),
+    "data_largest_info": packet("data", [NAME_LONGEST, VALUE_LARGEST], b"", "uint8", epoch=0),
+    "refuse": packet("refuse", [NAME], reason=53, slot=17, epoch=0),
     # Carriage.
     "vlan_tagged": packet("contribution", [], ints(1, 2, 3, 4), "int32", vlan=0x6064, covered=1),
     "vlan_largest_tci": packet("probe", vlan=0xFFFF),

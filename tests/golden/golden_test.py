@@ -105,6 +105,15 @@ class RoceCarriage(unittest.TestCase):
         seen = codec.Ether(bytes(frame))
         self.assertEqual(seen[layer.Tributary].job, 9)
 
+    def test_dissected_in_a_send_on_a_ud_queue_pair(self):
+        frame = (codec.Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") /
+                 codec.IP(src="10.0.0.1", dst="10.0.0.2") / codec.UDP(sport=49152, dport=4791) /
+                 layer.BTH(opcode=0x64, dqpn=0x800009) / layer.DETH(source_qp=17) / layer.RocePadding() /
+                 layer.Tributary(type="probe", job=9))
+        seen = codec.Ether(bytes(frame))
+        self.assertEqual(seen[layer.DETH].source_qp, 17)
+        self.assertEqual(seen[layer.Tributary].job, 9)
+
 
 if __name__ == "__main__":
     unittest.main()

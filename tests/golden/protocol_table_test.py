@@ -16,8 +16,9 @@ import golden_test  # noqa: E402
 import tributary_layer as layer  # noqa: E402
 
 DOCS = os.path.join(os.path.dirname(os.path.dirname(HERE)), "docs")
-PAGES = [os.path.join(DOCS, "protocol.md"), os.path.join(DOCS, "protocol", "numbers.md")]
-LAYOUTS = ["task-information", "start-info", "result-info", "error"]
+PAGES = [os.path.join(DOCS, "protocol.md"), os.path.join(DOCS, "protocol", "numbers.md"),
+         os.path.join(DOCS, "protocol", "drains.md"), os.path.join(DOCS, "protocol", "names.md")]
+LAYOUTS = ["task-information", "start-info", "result-info", "error", "drain", "value-info"]
 
 
 def table(text, heading):

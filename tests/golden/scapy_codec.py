@@ -16,7 +16,8 @@ HEADER_FIELDS = ["type", "flags", "job", "epoch", "attempt", "seed_generation", 
                  "plane", "stream", "reason"]
 CLASSES = {"missing_ids": layer.MissingIds, "task_information": layer.TaskInformation,
            "result_info": layer.ResultInfo, "nonce": layer.Nonce, "crc32c": layer.Crc32c,
-           "start_info": layer.StartInfo, "target_rank": layer.TargetRank}
+           "start_info": layer.StartInfo, "target_rank": layer.TargetRank,
+           "drain": layer.Drain, "name": layer.Name, "value_info": layer.ValueInfo}
 OP_FIELDS = ["total_elements", "rank", "element_count", "dtype", "reduce_op", "collective", "last",
              "target", "scale_exponent", "encoding"]
 
@@ -73,10 +74,13 @@ def describe_extension(e):
                          for side in ("expected", "got")}
     for name, cls in CLASSES.items():
         if type(e) is cls:
-            skip = {"critical", "ext", "words", "inline", "count", "reserved", "crc"}
+            skip = {"critical", "ext", "words", "inline", "count", "reserved", "crc", "length",
+                    "pad"}
             values = {f.name: getattr(e, f.name) for f in cls.fields_desc if f.name not in skip}
             if "group_ipv4" in values:
                 values["group_ipv4"] = number(values["group_ipv4"])
+            if isinstance(e, layer.Name):
+                values["text"] = values["text"].decode()
             return name, values
     return None
 

@@ -5,6 +5,8 @@
 #include <type_traits>
 
 #include "core/net/frame.h"
+#include "core/wire/data_name.h"
+#include "core/wire/drain.h"
 #include "core/wire/extension.h"
 #include "core/wire/header.h"
 #include "core/wire/integrity.h"
@@ -131,6 +133,11 @@ json extensions_to_json(std::span<const std::byte> area) {
                        {"arithmetic", s->arithmetic},
                        {"notify", s->notify},
                        {"further_planes", s->planes - 1}};
+  if (const auto d = find_drain(area))
+    j["drain"] = {{"step", d->step}, {"id", d->id}, {"op", d->op}, {"by", d->by}};
+  if (const auto n = find_name(area)) j["name"] = {{"text", *n}};
+  if (const auto v = find_value_info(area))
+    j["value_info"] = {{"digest", v->digest}, {"bytes", v->bytes}, {"segments", v->segments}};
   if (const auto r = find_target_rank(area)) j["target_rank"] = {{"rank", *r}};
   if (find_extension(area, ExtensionType::crc32c)) j["crc32c"] = json::object();
   return j;
@@ -155,6 +162,12 @@ bool add_extension(ExtensionWriter& w, const std::string& name, const json& j) {
                            j.at("partials"), j.at("order"), j.at("arithmetic"), j.at("notify"),
                            j.at("further_planes").get<std::uint32_t>() + 1});
   if (name == "target_rank") return w.add_target_rank(j.at("rank"));
+  if (name == "drain")
+    return add_drain(w, {static_cast<DrainStep>(j.at("step").get<std::uint16_t>()), j.at("id"),
+                         j.at("op"), j.at("by")});
+  if (name == "name") return add_name(w, j.at("text").get<std::string>());
+  if (name == "value_info")
+    return add_value_info(w, {j.at("digest"), j.at("bytes"), j.at("segments")});
   if (name == "raw") return w.add_raw(j.at("type_byte"), j.at("inline"), from_hex(j.at("data")));
   throw std::runtime_error("unknown extension '" + name + "'");
 }

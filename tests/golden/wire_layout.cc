@@ -87,7 +87,10 @@ json extension_types() {
           {"error", ExtensionType::error},
           {"target-rank", ExtensionType::target_rank},
           {"nonce", ExtensionType::nonce},
-          {"start-info", ExtensionType::start_info}};
+          {"start-info", ExtensionType::start_info},
+          {"drain", ExtensionType::drain},
+          {"name", ExtensionType::name},
+          {"value-info", ExtensionType::value_info}};
 }
 
 json dtype_sizes() {

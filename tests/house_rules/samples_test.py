@@ -12,6 +12,7 @@ import requirements  # noqa: E402
 import sizes  # noqa: E402
 import structure  # noqa: E402
 import text_rules  # noqa: E402
+import wording  # noqa: E402
 import tree  # noqa: E402
 
 
@@ -56,6 +57,14 @@ class Samples(unittest.TestCase):
         self.accepts(rule, "tools/strange/a.cc", "")
         self.accepts(rule, "dataplane/sources.txt", "")
         self.accepts(rule, "sim/sim_swarm.cc", "")
+
+    def test_the_architecture_has_every_sub_folder(self):
+        rule = includes.check_architecture
+        rows = [f"| `{folder}/` | x | " + " ".join(f"`{one}` (pure)" for one in order if one) + " |\n"
+                for folder, order in includes.INSIDE.items()]
+        self.accepts(rule, "docs/architecture.md", "".join(rows))
+        self.finds(rule, "docs/architecture.md", "".join(rows[1:]))
+        self.finds(rule, "docs/architecture.md", "".join(rows).replace("`kernels` (pure) ", ""))
 
     def test_dpdk(self):
         self.finds(includes.check_dpdk, "core/a.h", "#include <rte_mbuf.h>\n")
@@ -182,7 +191,7 @@ class Samples(unittest.TestCase):
 
     def test_packages(self):
         rule = structure.check_packages
-        self.accepts(rule, "tools/packages.txt", "# x\ncmake build\ng++ build\ngit test\n")
+        self.accepts(rule, "tools/packages.txt", "# x\ncmake build\ng++ build\ngit test gitty\n")
         self.finds(rule, "tools/packages.txt", "cmake\n")
         self.finds(rule, "tools/packages.txt", "cmake builds\n")
         self.finds(rule, "tools/packages.txt", "git test\ncmake build\n")
@@ -244,6 +253,19 @@ class Samples(unittest.TestCase):
         self.accepts(rule, "docs/a.md", "No rank owns it. **Who serves?** Who is late?\n")
         self.accepts(rule, "docs/configuration/jobs.md", "| `x` | so that " + "nobody waits |\n")
         self.accepts(rule, "core/a.cc", "// " + "nobody\n")
+
+    def test_wording_of_product_code(self):
+        rule = wording.check_product
+        self.finds(rule, "core/a.h", "int f();  // " + "nobody's\n")
+        self.finds(rule, "tools/x/a.py", 'f("asks ' + 'somebody")\n')
+        self.finds(rule, "core/a.h", "// " + "Of a port.\n#pragma once\n")
+        self.finds(rule, "core/a.h", "#pragma once\n\n  // " + "What it has.\n")
+        self.finds(rule, "tools/a.py", 'f("' + 'Who sends.")\n')
+        self.finds(rule, "config/a.cc", 'scalar("' + 'Who sends.");\n')
+        self.finds(rule, "worker/python/a.py", 'def f():\n    \"\"\"' + 'What it has.\"\"\"\n')
+        self.accepts(rule, "core/a.h", "// Ports that are up.\n// What follows is one sentence's end.\n")
+        self.accepts(rule, "core/a.h", "int f();  // of a port\nbool nobody_listens();\n")
+        self.accepts(rule, "tests/core/a.cc", "// " + "Of nobody.\n")
 
     def test_glossary(self):
         rule = text_rules.check_glossary

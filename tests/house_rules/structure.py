@@ -23,9 +23,14 @@ NOT_MIRRORED = {
     "tests/manager/admission/random_admission_test.cc": "all of admission, on random traffic",
     "tests/control/change/assigned_config_test.cc": "a manager's document in running_config.cc",
     "tests/config/change_keys_test.cc": "the handbook's table of keys that may change",
+    "tests/dataplane/aggregation/bent_network_test.cc": "ranks on RC and UC behind a bad network",
+    "tests/dataplane/aggregation/connected_tree_test.cc": "RC and UC below a leaf switch",
     "tests/dataplane/bad_input_test.cc": "what ranks get wrong, counted at their ports",
     "tests/dataplane/planes_test.cc": "one job on several packet loops",
     "tests/worker/communicator_planes_test.cc": "jobs with several planes, end to end",
+    "tests/worker/drain_test.cc": "epochs that are drained under callers, end to end",
+    "tests/worker/resize_test.cc": "jobs that grow and shrink under callers, end to end",
+    "tests/worker/retry_test.cc": "epochs that are lost under callers, end to end",
     "tests/worker/disagreement_test.cc": "communicators and engine together: ranks that call different ops",
     "tests/worker/faults_test.cc": "sessions and engine together, with one fault at a time",
     "tests/worker/session_collectives_test.cc": "what all of session*.cc do with other collectives",
@@ -34,10 +39,10 @@ NOT_MIRRORED = {
 # What of tests/system only CMake runs, because it needs what CMake alone makes.
 CMAKE_ALONE = {"tests/system/test_package.py", "tests/system/test_units.py"}
 # Where a test folder's sources live, if not in a folder of the same name at the top.
-SOURCE_FOLDERS = {"cli": "tools/cli", "client": "tools/client", "daemon": "tools/daemon",
+SOURCE_FOLDERS = {"agentd": "tools/agentd", "cli": "tools/cli", "client": "tools/client", "daemon": "tools/daemon",
                   "dataplane_nic": "dataplane", "impair": "tools/impair", "loadgen": "tools/loadgen",
                   "program": "tools/program", "psd": "tools/psd", "poold": "tools/poold", "simtool": "tools/sim",
-                  "switchd": "tools/switchd", "worker_memif": "worker"}
+                  "telemetryd": "tools/telemetryd", "switchd": "tools/switchd", "worker_memif": "worker"}
 
 
 # Few tests of sources from many sub-folders.
@@ -45,7 +50,7 @@ SUB_FOLDERS_LEFT_OUT = {"dataplane_nic"}
 # All files at the top; what a run leaves there is none of the project's.
 AT_THE_TOP = {".clang-format", ".clang-tidy", ".gitattributes", ".gitignore", "CHANGELOG.md",
               "CMakeLists.txt", "CMakePresets.json", "CONTRIBUTING.md", "LICENSE", "README.md",
-              "meson.build", "meson_options.txt"}
+              "meson.build", "meson_options.txt", "pyproject.toml"}
 
 
 def check_top_level(texts):
@@ -131,8 +136,8 @@ def check_packages(texts):
     """Every package has a group, and the list is sorted, so that a merge of two puts each in its place."""
     path = "tools/packages.txt"
     entries = _entries(texts.get(path, ""))
-    found = [f"{path}: '{entry}' is no package and its group: run, build, test or torch" for entry in entries
-             if not re.fullmatch(r"[a-z0-9][a-z0-9.+-]+ (run|build|test|torch)", entry)]
+    found = [f"{path}: '{entry}' is no package and its group: run, build, test, torch or full" for entry in entries
+             if not re.fullmatch(r"[a-z0-9][a-z0-9.+-]+ (run|build|test|torch|full)( [a-z0-9-]+)?", entry)]
     if entries != sorted(entries, key=lambda entry: entry.split()[0]):
         found.append(f"{path}: not sorted")
     return found

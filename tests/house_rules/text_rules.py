@@ -12,7 +12,7 @@ _SLEEP = re.compile("|".join(["sleep" + "_(for|until)", r"\bu" + r"sleep\s*\(", 
 _SHELL_SLEEP = re.compile(r"^\s*sleep\s+[\d.$]", re.M)
 _SKIP = re.compile("GTEST" + "_SKIP|DISABLED" + r"_|pytest\." + "skip|unittest" + r"\.skip")
 # A document names the actor: the user, the operator, the rank, the port; and the project's terms.
-_IDIOMS = re.compile(r"\b(nobody|somebody|whoever|whosever|people)\b"
+_IDIOMS = re.compile(r"\b(nobody|somebody|anybody|everybody|whoever|whosever|people)\b"
                      r"|\*\*Who\b(?![^*]*\?)", re.I)
 # Terms that the glossary must have.
 _TERMS = ("worker", "slot", "chunk", "seq", "epoch", "op", "plane", "shard", "stream", "host", "escalation")
@@ -86,9 +86,9 @@ def check_opening(texts):
     """A file says what it is. A .cc may leave that to its own header, which it includes first."""
     found = []
     for path, text in texts.items():
-        if path.endswith(".h") and not text.startswith(("//", "/*")):
+        if path.endswith((".h", ".hpp")) and not text.startswith(("//", "/*")):
             found.append(f"{path}:1: opens without a comment that says what it is")
-        elif path.endswith(".h") and "#pragma once" not in text and "#ifndef" not in text:
+        elif path.endswith((".h", ".hpp")) and "#pragma once" not in text and "#ifndef" not in text:
             found.append(f"{path}:1: has no include guard")
         elif path.endswith((".cc", ".c")) and not _opens_well(text):
             found.append(f"{path}:1: opens neither with a comment nor with its own header")

@@ -25,7 +25,7 @@ def load(top=TOP):
 
 
 def is_cpp(path):
-    return path.endswith((".cc", ".h", ".c"))
+    return path.endswith((".cc", ".h", ".hpp", ".c"))
 
 
 def is_python(path, text):

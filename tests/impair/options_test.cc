@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdio>
+#include <fstream>
+#include <stdexcept>
 
 namespace tributary::impair {
 namespace {
@@ -38,6 +41,21 @@ TEST(Options, FirstLossesAreOfAJobOrOfAll) {
   for (const char* bad :
        {"", "join", "aggregate:", "aggregate:x", "result:1 ", "result:4294967296"})
     EXPECT_FALSE(parse_first_loss(bad)) << bad;
+}
+
+TEST(Options, ADelayFileReplacesTheDelay) {
+  const std::string file = testing::TempDir() + "impair.delay";
+  std::remove(file.c_str());
+  EXPECT_EQ(read_delay(file, Duration::us(3)), Duration::us(3)) << "none is there";
+  std::ofstream(file) << "5ms\n";
+  EXPECT_EQ(read_delay(file, Duration::us(3)), Duration::ms(5));
+  std::ofstream(file) << "0\n";
+  EXPECT_EQ(read_delay(file, Duration::us(3)), Duration());
+  for (const char* bad : {"", "soon", "61s"}) {
+    std::ofstream(file) << bad << "\n";
+    EXPECT_THROW(read_delay(file, Duration()), std::runtime_error) << bad;
+  }
+  std::remove(file.c_str());
 }
 
 TEST(Options, WholeCommandLine) {

@@ -31,4 +31,18 @@ inline Inventory two_level_tree() {
   return inventory;
 }
 
+// Each worker's port is leased to containers: w0 and w1 by node x, w2 by node y, w3 and w4 by z.
+inline Inventory leased_tree(std::uint32_t slots = 128) {
+  Inventory inventory = two_level_tree();
+  for (auto& sw : inventory.switches) {
+    sw.slots = slots;
+    for (auto& port : sw.ports)
+      port.devargs = "net_memif_" + sw.name + "_" + port.name + ",socket=/run/" + sw.name + "/" +
+                     port.name + "/memif,socket-abstract=no,role=server";
+  }
+  const char* const nodes[] = {"x", "x", "y", "z", "z"};
+  for (std::size_t i = 0; i < inventory.workers.size(); ++i) inventory.workers[i].node = nodes[i];
+  return inventory;
+}
+
 }  // namespace tributary::manager

@@ -1,6 +1,8 @@
 // A library with the names of NVIDIA's driver whose GPU 0 is host memory: what its users call is
 // real, the GPU is not. Copies happen when their stream is waited for, so a buffer that is used
 // again too early shows.
+#include <sys/mman.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -24,7 +26,12 @@ int depth = 0;             // contexts pushed
 int pinned = 0;            // host allocations
 int streams = 0;           // open ones
 std::uint64_t copied = 0;  // copies made
-int fail_at = -1;          // the call of cuMemcpyHtoDAsync that fails, counted down
+struct {
+  std::uint64_t id = 0;
+  std::uint64_t begin = 0;
+  std::size_t bytes = 0;
+} allocation;      // the only one, where there is one
+int fail_at = -1;  // the call of cuMemcpyHtoDAsync that fails, counted down
 
 constexpr int kInvalidValue = 1;
 constexpr int kInvalidDevice = 101;
@@ -93,9 +100,32 @@ int cuMemcpyHtoDAsync_v2(std::uint64_t to, const void* from, std::size_t bytes, 
   static_cast<Stream*>(stream)->copies.push_back({to, from, bytes});
   return 0;
 }
+int cuMemcpyDtoHAsync_v2(void* to, std::uint64_t from, std::size_t bytes, void* stream) {
+  if (depth == 0) return kInvalidContext;
+  static_cast<Stream*>(stream)->copies.push_back(
+      {reinterpret_cast<std::uint64_t>(to), reinterpret_cast<const void*>(from), bytes});  // NOLINT
+  return 0;
+}
 int cuPointerGetAttribute(void* out, int attribute, std::uint64_t address) {
-  if (attribute != 9 || address < 4096) return kInvalidValue;
-  *static_cast<int*>(out) = 0;
+  if ((attribute != 9 && attribute != 7) || address < 4096) return kInvalidValue;
+  if (attribute == 9)
+    *static_cast<int*>(out) = 0;
+  else
+    *static_cast<std::uint64_t*>(out) = allocation.id;
+  return 0;
+}
+int cuPointerSetAttribute(const void*, int, std::uint64_t) {
+  return 0;
+}
+int cuMemGetAddressRange_v2(std::uint64_t* begin, std::size_t* bytes, std::uint64_t) {
+  *begin = allocation.begin;
+  *bytes = allocation.bytes;
+  return allocation.bytes == 0 ? kInvalidValue : 0;
+}
+int cuMemGetHandleForAddressRange(void* out, std::uint64_t begin, std::size_t bytes, int kind,
+                                  unsigned long long) {
+  if (kind != 1 || begin % 4096 != 0 || bytes % 4096 != 0) return kInvalidValue;
+  *static_cast<int*>(out) = memfd_create("allocation", MFD_CLOEXEC);
   return 0;
 }
 int cuGetErrorString(int error, const char** text) {
@@ -111,6 +141,9 @@ int fake_cuda_left() {
 }
 std::uint64_t fake_cuda_copies() {
   return copied;
+}
+void fake_cuda_allocation(std::uint64_t id, void* begin, std::size_t bytes) {
+  allocation = {id, reinterpret_cast<std::uint64_t>(begin), bytes};
 }
 void fake_cuda_fail_at(int call) {
   fail_at = call;

@@ -2,6 +2,7 @@
 // (L1 to L4).
 #include "tools/poold/node_server.h"
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -9,11 +10,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <thread>
 
 #include "core/prng.h"
+#include "pool/loader/gpu_target.h"
 #include "pool/loader/loader.h"
 #include "pool/loader/node_link.h"
 
@@ -222,6 +226,143 @@ TEST_F(PoolNodes, L4FlippedBitsAreNoticedReportedAndReadElsewhere) {
   EXPECT_THAT(verified, testing::HasSubstr("\"corrupt\":" +
                                            std::to_string(held - loader.counters().corrupt)));
   EXPECT_EQ(servers_[0]->status().records, 0u);
+}
+
+// Readers that take a GPU's memory for a target, as RDMA devices do: the GPU is host memory.
+class ReachingReader : public NodeReader {
+ public:
+  explicit ReachingReader(std::unique_ptr<NodeReader> inner) : inner_(std::move(inner)) {}
+  bool post(const Read& read) override { return inner_->post(read); }
+  std::size_t poll(std::span<Completion> out) override { return inner_->poll(out); }
+  int wait_file() override { return inner_->wait_file(); }
+  std::size_t in_flight() const override { return inner_->in_flight(); }
+  TransportKind kind() const override { return inner_->kind(); }
+  bool reaches(std::span<const std::byte>) const override { return true; }
+
+ private:
+  std::unique_ptr<NodeReader> inner_;
+};
+class ReachingDomain : public ReadDomain {
+ public:
+  static std::unique_ptr<ReadDomain> make() { return std::make_unique<ReachingDomain>(); }
+  std::unique_ptr<NodeReader> connect(const RemoteMemory& memory) override {
+    return std::make_unique<ReachingReader>(inner_->connect(memory));
+  }
+  std::unique_ptr<RegisteredBuffer> register_buffer(std::span<std::byte> buffer) override {
+    return inner_->register_buffer(buffer);
+  }
+  std::unique_ptr<RegisteredBuffer> register_device(const DeviceBuffer& memory) override {
+    return inner_->register_device(memory);
+  }
+
+ private:
+  std::unique_ptr<ReadDomain> inner_ = make_read_domain();
+};
+
+class PoolNodesAndGpu : public PoolNodes {
+ protected:
+  PoolNodesAndGpu() : fake_(dlopen(fake_cuda().c_str(), RTLD_NOW)) {
+    start_all();
+    fill_all();
+    for (std::uint64_t id = 0; id < kRecords; ++id) {
+      ids_.push_back(id);
+      offsets_.push_back(memory_.size());
+      memory_.resize(memory_.size() + record(id).size());
+    }
+    allocate(1);
+  }
+  ~PoolNodesAndGpu() override {
+    call<void>("fake_cuda_allocation", std::uint64_t{0}, static_cast<void*>(nullptr),
+               std::size_t{0});
+    dlclose(fake_);
+  }
+  // Beside the test, or where CMake's build has its libraries.
+  static std::string fake_cuda() {
+    const auto folder = fs::read_symlink("/proc/self/exe").parent_path();
+    const auto beside = folder / "libfake_cuda.so";
+    return (fs::exists(beside) ? beside : folder / "../lib/libfake_cuda.so").string();
+  }
+  template <typename Result, typename... Arguments>
+  Result call(const char* name, Arguments... arguments) {
+    return reinterpret_cast<Result (*)(Arguments...)>(dlsym(fake_, name))(arguments...);
+  }
+  void allocate(std::uint64_t id) {
+    call<void>("fake_cuda_allocation", id, static_cast<void*>(memory_.data()), memory_.size());
+  }
+  // Copies that the driver made meanwhile.
+  std::uint64_t load(Loader& loader) {
+    const auto before = call<std::uint64_t>("fake_cuda_copies");
+    std::fill(memory_.begin(), memory_.end(), std::byte{0});
+    GpuTarget target(loader, driver_, 0, 20'000);
+    const auto address = reinterpret_cast<CuDevicePtr>(memory_.data());
+    target.get_batch(address, memory_.size(), ids_, offsets_);
+    return call<std::uint64_t>("fake_cuda_copies") - before;
+  }
+  int wrong() {
+    int wrong = 0;
+    for (std::uint64_t id = 0; id < kRecords; ++id) {
+      const std::string expected = record(id);
+      wrong += std::memcmp(memory_.data() + offsets_[id], expected.data(), expected.size()) != 0;
+    }
+    return wrong;
+  }
+  void flip_bits_of_node_a() {
+    std::fstream file(config_.nodes[0].memory, std::ios::in | std::ios::out | std::ios::binary);
+    const std::string all{std::istreambuf_iterator<char>(file), {}};
+    for (std::uint64_t id = 0; id < kRecords; ++id) {
+      const std::size_t at = all.find(record(id));
+      if (at == std::string::npos) continue;
+      file.seekp(static_cast<std::streamoff>(at + 50));
+      file.put(static_cast<char>(all[at + 50] ^ 4));
+    }
+  }
+
+  void* const fake_;
+  CudaDriver driver_{fake_cuda()};
+  std::vector<std::byte> memory_;  // the GPU's
+  std::vector<std::uint64_t> ids_;
+  std::vector<std::uint64_t> offsets_;
+};
+
+TEST_F(PoolNodesAndGpu, L2DevicesReadIntoAGpusMemoryAndTheCheckIsMadeOfACopy) {
+  config_.load.gpu_path = GpuPath::direct;
+  Loader loader(config_, ReachingDomain::make);
+  EXPECT_EQ(load(loader), kRecords) << "each was copied down, none up";
+  EXPECT_EQ(wrong(), 0);
+  EXPECT_EQ(loader.counters().hits, kRecords);
+  allocate(2);
+  EXPECT_EQ(load(loader), kRecords) << "another allocation at the same address";
+  EXPECT_EQ(wrong(), 0);
+}
+
+TEST_F(PoolNodesAndGpu, L2UncheckedReadsAreNotCopied) {
+  config_.load.gpu_path = GpuPath::unchecked;
+  Loader loader(config_, ReachingDomain::make);
+  EXPECT_EQ(load(loader), 0u);
+  EXPECT_EQ(wrong(), 0);
+}
+
+TEST_F(PoolNodesAndGpu, L4FlippedBitsInAGpusMemoryAreNoticedAndReadElsewhere) {
+  config_.load.gpu_path = GpuPath::direct;
+  Loader loader(config_, ReachingDomain::make);
+  flip_bits_of_node_a();
+  load(loader);
+  EXPECT_EQ(wrong(), 0);
+  EXPECT_GT(loader.counters().corrupt, 0u);
+  EXPECT_EQ(loader.counters().misses, 0u) << "from replicas";
+}
+
+TEST_F(PoolNodesAndGpu, L2WhatNoDeviceReachesGoesThroughHostMemory) {
+  config_.load.gpu_path = GpuPath::direct;
+  Loader unreached(config_);
+  load(unreached);
+  EXPECT_EQ(wrong(), 0);
+  allocate(0);
+  call<void>("fake_cuda_allocation", std::uint64_t{3}, static_cast<void*>(nullptr), std::size_t{0});
+  Loader unknown(config_, ReachingDomain::make);
+  load(unknown);
+  EXPECT_EQ(wrong(), 0) << "the driver does not say which allocation it is";
+  EXPECT_EQ(unknown.counters().hits, kRecords);
 }
 
 TEST_F(PoolNodes, L4RecordsThatMovedAreLookedUpAgain) {

@@ -13,7 +13,8 @@ PROGRAMS = {os.path.basename(path): path for path in os.environ["TRIBUTARY_PROGR
 JOIN = ["--job", 1, "--size", 2, "--rank", 0, "--address", "udp://127.0.0.1"]
 NUMBERS = {"N", "ID", "R", "K", "OP", "BYTES", "SECONDS", "FD", "N,N,...", "RATE"}
 # What a command needs before it looks at the values of others.
-NEEDED = {("allreduce",): JOIN, ("bench", "allreduce"): JOIN}
+BENCHES = ("allreduce", "reduce", "broadcast", "all_gather", "reduce_scatter", "barrier")
+NEEDED = {("allreduce",): JOIN, **{("bench", name): JOIN for name in BENCHES}}
 BAD_NUMBERS = ("-1", "99999999999999999999", "nan", "1x", "")
 
 

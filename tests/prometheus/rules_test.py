@@ -32,10 +32,10 @@ def read(path):
 
 
 def exported():
-    """Metrics of the switch, as the handbook lists them, and of the parameter server."""
+    """Metrics of the switch, as the handbook lists them, and of the parameter and telemetry servers."""
     names = set(re.findall(r"^\| `(tributary_\w+)`", read(os.path.join(TOP, "docs/operating/metrics.md")),
                            re.M))
-    for path in glob.glob(os.path.join(TOP, "tools/psd/*.cc")):
+    for path in glob.glob(os.path.join(TOP, "tools/psd/*.cc")) + glob.glob(os.path.join(TOP, "tools/telemetryd/*.cc")):
         names |= set(re.findall(r'"(tributary_\w+)"', read(path)))
     return names
 
@@ -71,7 +71,7 @@ def queries():
 def test_dashboards_are_whole():
     boards = dashboards()
     assert set(boards) == {f"tributary-{name}" for name in
-                           ("overview", "job", "stragglers", "internals")}
+                           ("overview", "job", "stragglers", "internals", "telemetry")}
     for name, board in boards.items():
         assert board["uid"] == name and "tributary" in board["tags"]
         variables = {variable["name"] for variable in board["templating"]["list"]}

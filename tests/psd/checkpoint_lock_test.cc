@@ -1,4 +1,4 @@
-// What a server learns about its checkpoints' directory before it trains anything.
+// Checks of its checkpoints' directory that a server makes before it trains anything.
 #include "tools/psd/checkpoint_lock.h"
 
 #include <gmock/gmock.h>

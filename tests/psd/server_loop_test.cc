@@ -1,4 +1,4 @@
-// What the server's log says of jobs that it will not have.
+// The server's log about jobs that it refuses.
 #include "tools/psd/server_loop.h"
 
 #include <gmock/gmock.h>

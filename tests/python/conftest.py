@@ -36,8 +36,9 @@ class Switch:
             for i in range(WORKERS)
         )
         self._config.write_text(
-            f"switch: {{address: {SWITCH}}}\nports:\n{ports}"
-            f"jobs:\n  - {{id: {JOB}, workers: {WORKERS}, chunk_bytes: 8192, lease: 1s}}\n"
+            f"switch: {{address: {SWITCH}, names: {{megabytes: 4, segment_bytes: 8192}}}}\nports:\n{ports}"
+            f"jobs:\n  - {{id: {JOB}, workers: {WORKERS}, chunk_bytes: 8192, lease: 1s,"
+            f" names: {{enabled: true}}}}\n"
         )
         self._process = None
 

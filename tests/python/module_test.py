@@ -8,6 +8,7 @@ import sys
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 import tributary
 
@@ -76,6 +77,14 @@ def test_launchers_say_rank_size_and_address(monkeypatch, rank, size):
 def test_arguments_of_the_wrong_kind(changes):
     with pytest.raises(TypeError):
         init(**changes)
+
+
+def test_integers_of_numpy_are_integers():
+    with pytest.raises(tributary.Error, match="127.0.0.1"):
+        init(job=np.uint32(1), rank=np.int64(0), size=np.int32(2), loss_group=np.uint8(8),
+             join_timeout=0.1)
+    with pytest.raises(ValueError, match="rank is -1; allowed are"):
+        init(rank=np.int64(-1))
 
 
 def test_arguments_have_names():
@@ -166,7 +175,7 @@ def test_stubs_name_what_the_module_has():
     classes = {n.name: n for n in tree.body if isinstance(n, ast.ClassDef)}
     functions = {n.name for n in tree.body if isinstance(n, ast.FunctionDef)}
     assert documented(tributary) == set(classes) | functions
-    for name in ("Communicator", "Request"):
+    for name in ("Communicator", "Request", "Task"):
         in_stub = {
             n.name
             for n in classes[name].body

@@ -132,19 +132,31 @@ def limited_waits(comm, pipe):
         for bad in (-1, float("nan"), 1e9):
             with pytest.raises(ValueError, match="timeout is .*; it is in seconds, 0 to 1e6"):
                 request.wait(bad)
+            with pytest.raises(ValueError, match="timeout is .*; it is in seconds, 0 to 1e6"):
+                comm.barrier(bad)
         pipe.send(("returned", "waited"))
         assert pipe.recv() == "call"
         request.wait(None)
         request.wait(0)  # done
     assert (array == WORKERS).all()
+    if comm.rank == 0:
+        pipe.send(("returned", "ready"))
+        assert pipe.recv() == "call"
+        comm.barrier(timeout=60)
+    else:
+        with pytest.raises(TimeoutError, match="the barrier is not done after 0.01 s; it goes on"):
+            comm.barrier(0.01)
+        pipe.send(("returned", "waited"))
+        assert pipe.recv() == "call"
 
 
 def test_a_wait_may_have_a_limit(start):
     workers = start(limited_waits)
-    for worker in workers:
-        assert worker.result() in ("ready", "waited")
-    for worker in workers:
-        worker.pipe.send("call")
+    for _ in ("of an array", "of a barrier"):
+        for worker in workers:
+            assert worker.result() in ("ready", "waited")
+        for worker in workers:
+            worker.pipe.send("call")
     for worker in workers:
         assert worker.result() is None
 

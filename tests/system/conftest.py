@@ -203,15 +203,21 @@ def launch():
 
 
 @pytest.fixture(scope="session")
-def package(tmp_path_factory):
-    """The .deb of this build."""
+def packages(tmp_path_factory):
+    """name → .deb of this build. Compressed in a hurry."""
     folder = tmp_path_factory.mktemp("package")
     build = Path(os.environ["TRIBUTARY_BUILD"])
     subprocess.run(
-        ["cpack", "--config", build / "CPackConfig.cmake", "-B", folder],
+        ["cpack", "--config", build / "CPackConfig.cmake", "-B", folder,
+         "-D", "CPACK_DEBIAN_COMPRESSION_TYPE=gzip"],
         check=True,
         capture_output=True,
         timeout=300,
     )
-    (made,) = folder.glob("*.deb")
-    return made
+    return {file.name.split("_")[0]: file for file in folder.glob("*.deb")}
+
+
+@pytest.fixture(scope="session")
+def package(packages):
+    """The .deb with the daemons."""
+    return packages["tributary"]

@@ -65,15 +65,37 @@ def test_bench_prints_the_sweep_from_rank_0(make_bed, ports):
     sweep = ("--min", "4K", "--max", "256K", "--factor", "8", "--iters", "3", "--warmup", "1")
     first, second = everywhere(bed, ["bench", "allreduce"], *sweep)
     rows = [line.split() for line in first.splitlines() if not line.startswith("#")]
-    assert [row[:4] for row in rows] == [
-        ["4096", "1024", "float32", "sum"],
-        ["32768", "8192", "float32", "sum"],
-        ["262144", "65536", "float32", "sum"],
+    assert [row[:5] for row in rows] == [
+        ["4096", "1024", "float32", "sum", "-1"],
+        ["32768", "8192", "float32", "sum", "-1"],
+        ["262144", "65536", "float32", "sum", "-1"],
     ]
-    assert all(float(row[4]) > 0 and row[7] == "0" for row in rows)
+    assert all(row[5:9] == ["-"] * 4 and float(row[9]) > 0 and row[12] == "0" for row in rows)
     assert second == ""
     first, _ = everywhere(bed, ["bench", "allreduce"], *sweep, "--json")
     assert [row["wrong"] for row in json.loads(first)] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("ports", ["veth", "memif"])
+def test_bench_measures_every_collective_and_its_stages(make_bed, ports):
+    bed = make_bed(ports, 2)
+    sweep = ("--min", "64K", "--max", "64K")
+    for collective in ("reduce", "broadcast", "all_gather", "reduce_scatter", "barrier"):
+        words = () if collective == "barrier" else sweep
+        first, _ = everywhere(bed, ["bench", collective], *words, "--iters", "4", "--warmup", "1",
+                              "--stages", "--json")
+        (row,) = json.loads(first)
+        assert row["collective"] == collective and row["wrong"] == 0
+        parts = collective in ("all_gather", "reduce_scatter")
+        assert (row["out_of_place"] is not None) == (parts or collective == "barrier")
+        assert (row["in_place"] is not None) == (collective != "barrier")
+        assert row["count"] == (0 if collective == "barrier" else 8192 if parts else 16384)
+        stages = row["stages"]
+        assert all(stages[name] > 0 for name in ("session_us", "send_us", "unpack_us", "packets"))
+        # Rank 0 is the root of reduce and broadcast.
+        assert stages["datagrams"] >= 2, "the barrier's and the operation's"
+    text, _ = everywhere(bed, ["bench", "all_gather"], *sweep, "--iters", "2", "--stages")
+    assert text.count("us an iteration: session ") == 2, text
 
 
 def test_all_ranks_in_one_process(make_bed):
@@ -131,11 +153,12 @@ def test_every_table_may_be_looked_at_again_and_again(make_bed):
     tables = re.search(r"WHAT.*?(ports .*?)\n\s*WHICH", text, re.DOTALL)[1]
     names = re.findall(r"(?:^|\n) +([a-z]+)  ", "\n " + tables)
     assert {"ports", "drops", "groups", "overrides"} <= set(names), names
-    # Of one op, which is to be named; and of another program.
-    for name in sorted({*names} - {"op", "models"}):
+    # Some need a name of an op or a job; others ask another program.
+    for name in sorted({*names} - {"op", "ops", "models", "links", "paths", "tasks"}):
         show = ("show", name, "--socket", bed.switch.socket, "--every", "100ms", "--times", 2)
         looks = start_client(bed, 0, *show).check_exit(30).text()
         assert re.search(rf"^{name}, [0-9:]+$", looks, re.MULTILINE), looks
+    start_client(bed, 0, "show", "ops", 1, "--socket", bed.switch.socket).check_exit(30)
 
 
 def test_a_switch_that_is_not_there(make_bed):

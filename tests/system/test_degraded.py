@@ -1,9 +1,10 @@
-"""Results that do without a late rank (rule 21, T9, T16), on a real switch."""
+"""Results that do without a late rank (rule 21, T9, T16), on a real switch and a tree of them."""
 
 import signal
 
 import pytest
 from testbed.switch import Job
+from testbed.tree import TOP
 
 ALLOWED = (
     ("deadline", "1s"),
@@ -12,6 +13,14 @@ ALLOWED = (
 )
 LATE = 3
 LIMIT_S = 50
+
+TREE = TOP / "examples/hpcc-12.yaml"
+TREE_LATE, SIBLING = 1, 0  # w112 and w111, on the same switch
+# Ops of 49 chunks. Ranks wait for one that is two windows behind.
+TREE_OPS = [{"do": "allreduce", "count": 12_500, "dtype": "int32", "repeat": 1000, "seed": 6}]
+TREE_OPTIONS = {"chunk_bytes": 1024, "window": 512, "lease": "40s", "deadline": "1s", "on_deadline": "escalate"}
+# A busy machine delays no rank by as much.
+TREE_PATIENCE = "2s"
 
 
 def test_rule21_all_get_the_same_result_without_the_late_rank(make_bed, launch, gate):
@@ -78,3 +87,44 @@ def test_rule21_a_killed_rank_is_missed_then_ends_the_epoch(make_bed, launch, ba
     check_stream(others)
     for worker in again + [launcher.start_rank(rank, 4, [op]) for rank in range(4 - len(again))]:
         worker.finish()
+
+
+def start_tree(make_tree, launch_tree, **stragglers):
+    bed = make_tree(TREE, job_options={
+        **TREE_OPTIONS, "stragglers": {"degraded_after": TREE_PATIENCE, **stragglers}})
+    workers = launch_tree(bed).start(TREE_OPS)
+    for worker in workers:
+        worker.wait_event("progress", 2)
+    return bed, workers
+
+
+def missing_in(workers, ops):
+    """The list of each of so many further ops, which all workers must have alike."""
+    first = max(len(worker.of("progress")) for worker in workers)
+    for worker in workers:
+        worker.wait_event("progress", first + ops)
+    lists = []
+    for op in range(first, first + ops):
+        results = [worker.of("progress")[op] for worker in workers]
+        assert all(result["exact"] for result in results), results
+        assert all(result["missing"] == results[0]["missing"] for result in results), results
+        lists.append(results[0]["missing"])
+    return lists
+
+
+@pytest.mark.parametrize("exclude", ["none", "threshold"])
+def test_rule21_only_the_late_rank_is_missing_then_only_ranks_of_a_dead_switch(
+        make_tree, launch_tree, exclude):
+    """T9: neither the sibling nor the uncle of a late rank, whose data is there, is left out."""
+    bed, workers = start_tree(make_tree, launch_tree, exclude=exclude)
+    others = [worker for worker in workers if worker.rank != TREE_LATE]
+    workers[TREE_LATE].process.signal(signal.SIGSTOP)
+    # It may have sent a part of the ops that were open.
+    *first, last = missing_in(others, 3)
+    assert all(set(missing) <= {TREE_LATE} for missing in first)
+    assert last == [TREE_LATE]
+    bed.switches["S250"].signal(signal.SIGKILL)
+    others = [worker for worker in others if worker.rank != SIBLING]
+    *first, last = missing_in(others, 3)
+    assert all({TREE_LATE} <= set(missing) <= {SIBLING, TREE_LATE} for missing in first)
+    assert last == [SIBLING, TREE_LATE]

@@ -75,4 +75,4 @@ def test_t6_late_workers_change_no_bit_of_a_training(loop, options, capsys):
     said = capsys.readouterr().out
     assert status == 0, said
     assert "parameters: equal" in said and "w3 late by 500ms every 2" in said
-    assert "nobody is late" in options.svg.read_text()
+    assert "no rank is late" in options.svg.read_text()

@@ -41,6 +41,22 @@ def test_killed_worker_is_named_slots_are_freed_next_run_works(make_bed, launch,
         worker.finish()
 
 
+def test_a_killed_memif_rank_is_missed_before_its_lease_is_over(make_bed, launch):
+    """O1: its connection is gone, and so is it after a tenth of the lease, which would end after this test."""
+    bed = make_bed("memif", 3, jobs=[Job(1, 3, options=(("lease", "60s"), ("deadline", "3600s")))])
+    launcher = launch(bed)
+    never = wait_forever(bed)
+    workers = launcher.start(lambda rank: [SMALL, never] if rank == 2 else [SMALL, LARGE])
+    for worker in workers[:2]:
+        worker.wait_event("submitted", 2)
+    workers[2].process.signal(signal.SIGKILL)
+    for worker in workers[:2]:
+        error = worker.fail()
+        assert (error["reason"], error["missing_ranks"]) == ("lease-expired", [2]), error
+    for worker in launcher.start([SMALL]):
+        worker.finish()
+
+
 def test_killed_amid_a_stream_of_ops(make_bed, launch):
     """The same without any pause: the kill hits ops in flight."""
     bed = make_bed("veth", 3, jobs=[Job(1, 3, options=SHORT)])

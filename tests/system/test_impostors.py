@@ -119,6 +119,33 @@ def test_bpdus_follow_their_rule(make_bed, rule):
         bed.loop.wait(is_up_after_a_loss, LIMIT_S, "w0 is up")
 
 
+# What neighbours say to each other in groups that no bridge forwards by itself: the key of its rule,
+# the group's last byte, and the frame behind the sender's address.
+NEIGHBOURS = {
+    "lacp": (0x02, b"\x88\x09\x01\x01" + bytes(108)),
+    "eapol": (0x03, b"\x88\x8e\x02\x01" + bytes(42)),
+    "pdelay": (0x0E, b"\x88\xf7\x02\x02" + bytes(52)),
+}
+
+
+@pytest.mark.parametrize("rule", ("forward", "drop"))
+def test_link_aggregation_authentication_and_time_follow_their_rules(make_bed, rule):
+    """Dropped unless the file says `forward`: they are between two devices that share a link."""
+    bed = make_bed("veth", 2, jobs=[], sections={"forwarding": {key: rule for key in NEIGHBOURS}})
+    ear = hear(bed, 1)
+    frames = [b"\x01\x80\xc2\x00\x00" + bytes((group,)) + b"\x02\x09\x09\x09\x09\x09" + rest
+              for group, rest in NEIGHBOURS.values()]
+    for frame in frames:
+        send(bed, 0, frame)
+    if rule == "forward":
+        for frame in frames:
+            bed.loop.wait(lambda frame=frame: frame.hex() in ear.text(), LIMIT_S, "the neighbour hears it")
+        return
+    bed.loop.wait(lambda: row(bed, "drops", port="w0", reason="bridge-reserved").get("packets") == 3,
+                  LIMIT_S, "three drops")
+    assert not any(frame.hex() in ear.text() for frame in frames)
+
+
 def test_checksums_that_were_left_to_an_interface_are_named_on_both_sides(make_bed):
     bed = make_bed("veth", 2, jobs=[Job(1, 2)])
     bed.fabric.namespace(0).run(["ethtool", "-K", "eth0", "tx", "on"])

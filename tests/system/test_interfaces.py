@@ -7,7 +7,7 @@ import signal
 import pytest
 import testbed.fabric
 import yaml
-from testbed.fabric import MTU, worker_address
+from testbed.fabric import MTU, Port, worker_address
 from testbed.namespace import add_veth
 from testbed.process import Process
 from testbed.switch import Job
@@ -115,6 +115,16 @@ def test_an_interface_with_a_smaller_mtu_is_named_and_what_it_would_lose_is_coun
     assert answers(bed, 0, worker_address(1), *large)
 
 
+def test_a_rank_behind_an_interface_with_a_smaller_mtu_is_told(make_bed, launch):
+    """Its own end, and so the route that it looks at, takes larger packets."""
+    bed = make_bed("veth", 2)
+    ip(bed, "link", "set", "w1", "mtu", "1500")
+    steps = [{"do": "allreduce", "count": 20_000, "dtype": "int32"}]
+    workers = launch(bed).start(steps, op_timeout=2.0)
+    texts = [worker.fail()["text"] for worker in workers]
+    assert "no packet of this size, " in texts[1] and "smaller MTU" in texts[1], texts
+
+
 def test_a_switch_leaves_no_interface_promiscuous(make_bed):
     """However it ends."""
     bed = make_bed("veth", 2)
@@ -164,6 +174,31 @@ def test_an_interface_that_cannot_be_opened_is_named_with_the_systems_reason(mak
             assert reason in said(process) and "CAP_NET" not in said(process), said(process)
 
 
+def test_a_tap_that_moved_to_another_namespace_stays_a_host(make_bed):
+    """Its queues are the driver's, wherever the kernel's end of it is."""
+    bed = make_bed("veth", 1, jobs=[], port_options=[{"mtu": SMALL}],
+                   more_ports=lambda _run: [Port("host", "net_tap0,iface=tributary0", SMALL)])
+    there = bed.fabric.add_host("unused", SMALL)
+    namespace = bed.fabric.namespace(there)
+    namespace.run(["ip", "addr", "flush", "dev", "eth0"])  # the same network would be there twice
+    ip(bed, "link", "set", "tributary0", "netns", namespace.path)
+    namespace.run(["ip", "addr", "add", "10.77.0.200/24", "dev", "tributary0"])
+    namespace.run(["ip", "link", "set", "tributary0", "up"])
+    wait_answer(bed, 0, "10.77.0.200")
+    assert row(bed, "ports", port="host")["link"] == "up"
+
+
+def test_received_frames_that_are_merged_are_named_with_the_remedy(make_bed):
+    """A card's default (GRO): TCP would crawl, as what is merged is longer than the MTU."""
+    bed = make_bed("veth", 1, jobs=[])
+    assert "merges received frames" not in said(bed.switch.process)
+    bed.switch.stop()
+    bed.fabric.switch_namespace.run(["ethtool", "-K", "w0", "gro", "on"])
+    bed.switch.start()
+    remedy = "port w0: interface 'w0' merges received frames (GRO)"
+    assert remedy in said(bed.switch.process) and "ethtool -K w0 gro off" in said(bed.switch.process)
+
+
 def test_fragments_between_hosts_pass(make_bed):
     """They are the hosts' own: no kernel on the way puts them together."""
     bed = make_bed("veth", 2, jobs=[], port_options=[{"mtu": SMALL}] * 2)
@@ -197,7 +232,7 @@ def test_what_the_kernel_loses_in_front_of_a_port_is_counted(make_bed):
     bed = make_bed("veth", 2)
     wait_answer(bed, 0, worker_address(1))
     before = row(bed, "ports", port="w0")
-    bed.switch.process.signal(signal.SIGSTOP)
+    bed.switch.process.pause()
     count = 5000
     blast = bed.start("blast", [PYTHON, "-c", BLAST.format(count=count, size=1000,
                                                           to=worker_address(1))], rank=0)
@@ -218,6 +253,23 @@ def test_an_address_on_the_loopback_interface_hears_multicast(make_bed, launch):
     steps = [{"do": "allreduce", "count": 100_000, "dtype": "int32", "repeat": 5}]
     stats = [worker.finish() for worker in launch(bed).start(steps)]
     assert stats[0]["probes"] < stats[0]["results"] // 2, stats[0]
+
+
+def test_a_rank_whose_results_come_by_probe_only_says_so(make_bed):
+    """A firewall on the way lets no multicast through."""
+    bed = make_bed("veth", 2, port_options=[{"mtu": MTU}] * 2)
+    bed.fabric.namespace(0).run(["ip", "route", "del", "224.0.0.0/4"])
+    bed.fabric.namespace(0).run(["iptables", "-A", "INPUT", "-d", "224.0.0.0/4", "-j", "DROP"])
+
+    def start(rank):
+        words = ["--job", 1, "--size", 2, "--rank", rank, "--address", bed.address(rank)]
+        command = [binary(bed.build, "tributary"), "allreduce", *words, "--count", 100_000]
+        return bed.start(f"rank{rank}", command, rank=rank)
+
+    deaf, hears = [start(rank) for rank in (0, 1)]
+    assert (deaf.wait_exit(LIMIT_S), hears.wait_exit(LIMIT_S)) == (0, 0)
+    assert "multicast from the switch does not reach this host" in said(deaf)
+    assert "multicast" not in said(hears)
 
 
 def test_a_memif_client_with_fewer_rings_than_its_port_is_refused_in_words(make_bed, launch):

@@ -196,6 +196,20 @@ def test_many_jobs_that_collide(memif):
     assert sum(row["collisions"] for row in rows) > 0, "none collided"
 
 
+def test_jobs_that_keep_colliding_are_judged(memif):
+    """O7: eight windows of 16 in a pool of 16 slots; the operator is told once, with the remedy."""
+    jobs = [f"id: {i}, workers: 2, slots: dynamic, window: 16" for i in range(1, 9)]
+    bed = memif(2, *jobs, slots=16)
+    process, _ = bed.start()
+    with process:
+        bed.loop.wait(lambda: any(row["verdict"] == "enlarge"
+                                  for row in json.loads(bed.show("collisions", "--json"))),
+                      LIMIT_S, "a verdict")
+        process.signal(signal.SIGINT)
+        assert process.wait_exit(LIMIT_S) == 0, process.describe()
+    assert "raise switch.slots by" in bed.show("events")
+
+
 def test_crc32c_and_jumbo_chunks(stress, tmp_path):
     port = MEMIF.replace("rsize=10", "rsize=10,bsize=9728") + ", mtu: 9000"
     bed = stress([port.format(i, tmp_path) for i in range(2)],

@@ -115,7 +115,7 @@ def server(make_bed):
 class Ranks:
     """The ranks of a training, and what they say."""
 
-    def __init__(self, bed, rejoin, delay=""):
+    def __init__(self, bed, rejoin, delay="", env=None):
         """`delay` of every step, such as "100ms", until hurry()."""
         self._bed = bed
         self._delay = bed.run / "delay"
@@ -128,7 +128,7 @@ class Ranks:
             command += ["--address", bed.address(rank), "--delay-file", self._delay]
             command += [word for name, value in settings.items() for word in (f"--{name}", value)]
             self.processes.append(
-                bed.start(f"worker{rank}", command, rank, on_line=self._listener(rank))
+                bed.start(f"worker{rank}", command, rank, on_line=self._listener(rank), env=env)
             )
 
     def _listener(self, rank):
@@ -191,6 +191,74 @@ def test_a_training_through_kills_has_the_bits_of_one_that_was_left_alone(server
     assert report["sha256"] == alone["sha256"]
     assert report["accuracy"] == alone["accuracy"]
     assert ps.model()["step"] == STEPS
+
+
+def wait_for_steps(ranks, ps, steps):
+    first = ps.model()["step"] or 0
+    ranks.wait(lambda: (ps.model()["step"] or 0) >= first + steps, "steps")
+
+
+def check_uninterrupted(bed, ps, ranks):
+    """One run of each rank, and each update once: the bits of a training without a network."""
+    report = ranks.finish()
+    for rank in range(WORKERS):
+        assert not ranks.of("rejoins", rank) and len(ranks.of("begins", rank)) == 1
+    assert report["sha256"] == reference(bed)["sha256"]
+    model = ps.model()
+    assert model["step"] == STEPS and model["taken_back"] == 0, model
+
+
+def test_t21_a_model_goes_on_after_drains(server):
+    """A switch is emptied and restarted in the middle of a training: no call fails, no step is lost."""
+    bed, ps = server
+    ps.start()
+    wait_for_host(bed)
+    ranks = Ranks(bed, rejoin=0, delay="20ms")
+    for _ in range(3):
+        wait_for_steps(ranks, ps, 5)
+        assert bed.switch.client("drain", "--socket", bed.switch.socket) == "job 1: drained"
+        bed.switch.stop()
+        bed.switch.start()
+    wait_for_steps(ranks, ps, 5)
+    bed.switch.client("set", "jobs.1.lease", "4s", "--socket", bed.switch.socket)
+    wait_for_steps(ranks, ps, 1)
+    [row] = bed.switch.show("jobs")
+    assert row["drains"] >= 1 and row["aborts"] == 0, row
+    ranks.hurry()
+    check_uninterrupted(bed, ps, ranks)
+
+
+def test_t21_an_update_is_applied_once_though_the_switch_dies(server):
+    """kill -9 of the switch under ranks that retry (rule 23)."""
+    bed, ps = server
+    ps.start()
+    wait_for_host(bed)
+    ranks = Ranks(bed, rejoin=0, delay="20ms", env={"TRIBUTARY_RETRY": "ops"})
+    for _ in range(4):
+        wait_for_steps(ranks, ps, 3)
+        bed.switch.process.signal(signal.SIGKILL)
+        bed.switch.process.wait_exit(50)
+        bed.switch.start()
+    wait_for_steps(ranks, ps, 1)
+    ranks.hurry()
+    check_uninterrupted(bed, ps, ranks)
+
+
+def test_t21_a_server_that_dies_during_a_drain_is_named(server):
+    """Its next incarnation is behind what the ranks have: they learn it by the error of before."""
+    bed, ps = server
+    ps.start()
+    wait_for_host(bed)
+    ranks = Ranks(bed, rejoin=0, delay="20ms", env={"TRIBUTARY_RETRY": "ops"})
+    wait_for_steps(ranks, ps, 15)
+    assert bed.switch.client("drain", "--socket", bed.switch.socket) == "job 1: drained"
+    ps.kill()
+    ps.start()
+    wait_for_host(bed)
+    bed.switch.client("drain", "--undo", "--socket", bed.switch.socket)
+    for rank, process in enumerate(ranks.processes):
+        process.wait_exit(120)
+        assert "has no model that this continues" in ranks.of("error", rank)[0]["text"]
 
 
 def test_sigterm_keeps_the_last_step_and_metrics_tell(server):

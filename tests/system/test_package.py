@@ -1,4 +1,4 @@
-"""The Debian package: made, installed and started as a newcomer's machine would.
+"""The Debian packages: made, installed and started as a newcomer's machine would.
 
 The installation is real, dpkg and maintainer scripts and all, on a copy-on-write view of this machine's
 files in namespaces of its own; nothing of it is left. The units are started by hand the way
@@ -9,6 +9,7 @@ them started by systemd itself.
 import configparser
 import os
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -25,8 +26,10 @@ TOP = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ["TRIBUTARY_BUILD"])
 UNITS = ("tributary-switchd", "tributary-psd")
 # A node of the pool starts with a manifest that its operator makes; tests/data starts it.
-PACKAGED = (*UNITS, "tributary-poold")
-PAGES = sorted(page.name for page in (TOP / "packaging/man").iterdir())
+PACKAGED = (*UNITS, "tributary-telemetryd", "tributary-poold", "tributary-managerd", "tributary-agentd")
+UNIT_FILES = (*PACKAGED, "tributary-node")  # an agent, for containers
+# Those of programs: section 5 has the files, which tests/config/json_schema_test.py compares.
+PAGES = sorted(page.name for page in (TOP / "packaging/man").iterdir() if page.suffix != ".5")
 
 # Becomes the init of an installation: a view of / that forgets, with the package in it.
 INSTALL = """
@@ -42,17 +45,21 @@ mkdir "$1/installed/run/manager"
 mount --bind "$1/manager" "$1/installed/run/manager"
 ip link set lo up
 ip address add 10.77.0.21/24 dev lo
-cp "$2" "$1/installed/package.deb"
-exec chroot "$1/installed" sh -c "$3"
+cp -r "$1/packages" "$1/installed/packages"
+exec chroot "$1/installed" sh -c "$2"
 """
 
 
-def installed(package, folder, script):
-    """The command that runs a shell script where the package has been installed."""
+def installed(packages, folder, script):
+    """The command that runs a shell script where a package, or some, have been installed."""
+    packages = packages if isinstance(packages, list) else [packages]
     (folder / "manager").mkdir()
-    install = "dpkg -i --no-triggers /package.deb >/dev/null && " + script
+    (folder / "packages").mkdir()
+    for package in packages:
+        shutil.copy(package, folder / "packages")
+    install = "dpkg -i --no-triggers /packages/*.deb >/dev/null && ldconfig && " + script
     namespaces = ["unshare", "--mount", "--net"]
-    return [*namespaces, "sh", "-c", INSTALL, "sh", str(folder), str(package), install]
+    return [*namespaces, "sh", "-c", INSTALL, "sh", str(folder), install]
 
 
 def unit(name):
@@ -71,7 +78,9 @@ def as_systemd(name):
     wanted = f"--inh-caps={granted} --ambient-caps={granted} " if caps else ""
     runtime = "/run/" + service["RuntimeDirectory"]
     environment = f"export {service['Environment']} && " if "Environment" in service else ""
+    state = "/var/lib/" + service.get("StateDirectory", "tributary-none")
     return (
+        f"mkdir -p {state} && chown {service['User']}:{service['Group']} {state} && "
         f"mkdir {runtime} && chown {service['User']}:{service['Group']} {runtime} && {environment}"
         f"export RUNTIME_DIRECTORY={runtime} && "
         f"exec setpriv --reuid={service['User']} --regid={service['Group']} --clear-groups "
@@ -98,43 +107,109 @@ class Manager:
         self._socket.close()
 
 
-def test_the_package_holds_what_it_should(package):
-    listing = subprocess.run(
-        ["dpkg-deb", "--contents", package], check=True, capture_output=True, text=True
-    ).stdout
-    files = {line.split()[5].removeprefix(".") for line in listing.splitlines()}
-    for path in (
-        "/usr/bin/tributary",
-        "/usr/bin/tributary-switchd",
-        "/usr/bin/tributary-psd",
-        "/usr/bin/tributary-poold",
-        "/usr/bin/tributary-loadgen",
-        "/usr/include/tributary/tributary.h",
-        "/usr/include/tributary/tributary_pool.h",
-        "/usr/lib/systemd/system/tributary-switchd.service",
-        "/usr/lib/systemd/system/tributary-psd.service",
-        "/usr/lib/systemd/system/tributary-poold.service",
-        "/usr/lib/sysusers.d/tributary.conf",
-        "/etc/tributary/switchd.yaml",
-        "/etc/tributary/psd.yaml",
-        "/etc/tributary/pool.yaml",
-        "/usr/share/doc/tributary/af_xdp.conf",
-        *(f"/usr/share/man/man{page[-1]}/{page}" for page in PAGES),
-    ):
-        assert path in files, sorted(files)
-    for library in ("libtributary", "libtributary-pool"):
-        assert any(re.fullmatch(rf"/usr/lib/[^/]+/{library}\.so\.0", f) for f in files)
-    control = subprocess.run(
-        ["dpkg-deb", "--field", package, "Depends", "Version"],
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
-    for need in ("libc6", "librte-eal", "librte-meta-net", "libyaml-cpp", "libsystemd0"):
-        assert need in control, control
+# What each package has to hold, as patterns: LIB is the folder of libraries.
+CONTENTS = {
+    "tributary": [
+        *(f"/usr/bin/{name}" for name in ("tributary", *PACKAGED, "tributary-loadgen")),
+        *(f"/usr/lib/systemd/system/{name}.service" for name in UNIT_FILES),
+        *(f"/etc/tributary/{name}.yaml" for name in ("switchd", "psd", "telemetry", "pool", "tenants", "topology")),
+        *(f"/usr/share/man/man{page[-1]}/{page}.gz" for page in PAGES),
+        "/usr/lib/sysusers.d/tributary.conf", "/usr/share/doc/tributary/af_xdp.conf",
+        "/usr/share/bash-completion/completions/tributary",
+        "/usr/share/fish/vendor_completions.d/tributary.fish",
+        "/usr/share/zsh/vendor-completions/_tributary", "LIB/wireshark/plugins/tributary.lua",
+        "/usr/share/doc/tributary/grafana/tributary-job.json",
+        "/usr/share/doc/tributary/prometheus/tributary.rules.yml",
+        "/usr/share/tributary/schema/switch.schema.json",
+    ],
+    "libtributary0": ["LIB/libtributary.so.0"],
+    "libtributary-pool0": ["LIB/libtributary-pool.so.0"],
+    "libtributary-manager0": ["LIB/libtributary-manager.so.0"],
+    "libtributary-dev": [
+        *(f"/usr/include/tributary/{name}" for name in
+          ("tributary.h", "tributary.hpp", "tributary_pool.h")),
+        "LIB/libtributary.so", "LIB/libtributary-pool.so", "LIB/pkgconfig/tributary.pc",
+        "LIB/pkgconfig/tributary-pool.pc", "LIB/cmake/Tributary/TributaryConfig.cmake",
+        "LIB/cmake/Tributary/TributaryConfigVersion.cmake",
+        "LIB/cmake/Tributary/TributaryTargets.cmake",
+    ],
+    "python3-tributary": [
+        *(f"PYTHON/tributary/{name}" for name in
+          ("__init__.py", "__init__.pyi", "py.typed", "_native.cpython-[^/]*.so", "_task/task.py", "data/pool.py",
+           "data/_pool.cpython-[^/]*.so")),
+        "PYTHON/tributary-[0-9.]*.dist-info/METADATA",
+    ],
+    "python3-tributary-torch": ["PYTHON/tributary/torch/__init__.py",
+                                "PYTHON/tributary/torch/_backend.cpython-[^/]*.so"],
+    "tributary-doc": ["/usr/share/doc/tributary/README.md",
+                      "/usr/share/doc/tributary/docs/guides/library.md"],
+}
+NEEDS = {
+    "tributary": ["libc6", "librte-eal", "librte-meta-net", "librte-meta-mempool", "libyaml-cpp", "libsystemd0"],
+    "libtributary-dev": ["libtributary0 (= ", "libtributary-pool0 (= "],
+    "python3-tributary": ["python3 (>= 3.", "python3 (<< 3.", "python3-numpy", "libfabric1"],
+    "python3-tributary-torch": ["python3-torch", "python3-tributary (= "],
+}
 
 
-@pytest.mark.parametrize("name", PACKAGED)
+def field(package, name):
+    return subprocess.run(["dpkg-deb", "--field", package, name], check=True, capture_output=True,
+                          text=True).stdout
+
+
+def files_of(package):
+    listing = subprocess.run(["dpkg-deb", "--contents", package], check=True, capture_output=True,
+                             text=True).stdout
+    return {line.split()[5].removeprefix(".") for line in listing.splitlines()}
+
+
+def test_the_packages_hold_what_they_should(packages):
+    assert set(packages) == set(CONTENTS)
+    owners = {}
+    for name, patterns in CONTENTS.items():
+        files = files_of(packages[name])
+        for pattern in [*patterns, f"/usr/share/doc/{name}/copyright",
+                        f"/usr/share/doc/{name}/changelog.gz"]:
+            pattern = pattern.replace("LIB", "/usr/lib/[^/]+-linux-gnu")
+            pattern = pattern.replace("PYTHON", "/usr/lib/python3/dist-packages")
+            assert any(re.fullmatch(pattern, file) for file in files), (pattern, sorted(files))
+        for file in files:
+            assert file.endswith("/") or owners.setdefault(file, name) == name, f"{file}: two packages"
+        for need in NEEDS.get(name, []):
+            assert need in field(packages[name], "Depends"), name
+    assert "librte" not in field(packages["libtributary0"], "Depends")
+    assert field(packages["tributary-doc"], "Architecture") == "all\n"
+
+
+# Compiles and runs in a system that has the packages; a rank alone needs no switch to be refused.
+PROGRAM = """
+#include <tributary/tributary.hpp>
+#include <tributary/tributary_pool.h>
+#include <cstring>
+int main() {
+  try {
+    tributary::Communicator({.job = 1, .rank = 2, .size = 2, .address = "udp://127.0.0.1"});
+  } catch (const tributary::Error& error) {
+    return std::strstr(error.what(), "rank 2 of size 2") == nullptr;
+  }
+  return 1;
+}
+"""
+FROM_PYTHON = "import tributary, tributary.data; assert tributary.__file__.startswith('/usr/lib/python3/')"
+
+
+def test_programs_build_with_the_packages_alone(packages, tmp_path):
+    """tests/docs/guides_test.py runs programs against a switch, from a folder of a user's own."""
+    script = (f"cd /tmp && printf %s {shlex.quote(PROGRAM)} > p.cc && "
+              "c++ -std=c++20 p.cc -o p $(pkg-config --cflags --libs tributary tributary-pool) && ./p && "
+              f"/usr/bin/python3 -B -c {shlex.quote(FROM_PYTHON)}")
+    wanted = [packages[name] for name in CONTENTS if name not in ("tributary", "tributary-doc")]
+    done = subprocess.run(installed(wanted, tmp_path, script), capture_output=True, text=True,
+                          timeout=120, env={**os.environ, "PYTHONPATH": "/nowhere"})
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", UNIT_FILES)
 def test_the_unit_is_one_that_systemd_accepts(package, name, tmp_path):
     script = f"systemd-analyze verify --man=no /usr/lib/systemd/system/{name}.service"
     done = subprocess.run(
@@ -144,10 +219,12 @@ def test_the_unit_is_one_that_systemd_accepts(package, name, tmp_path):
     assert name not in done.stderr, done.stderr
     assert "not found" not in done.stderr, done.stderr
     service = unit(name)["Service"]
-    assert service["Type"] == "notify" and service["User"] != "root"
+    assert service["Type"] == "notify"
+    # podman's socket is root's.
+    assert (service.get("User", "root") == "root") == (name == "tributary-node")
 
 
-@pytest.mark.parametrize("name", PACKAGED)
+@pytest.mark.parametrize("name", [n for n in PACKAGED if n != "tributary-agentd"])
 def test_the_default_configuration_is_good(package, name, tmp_path):
     command = unit(name)["Service"]["ExecStart"]
     done = subprocess.run(
@@ -161,7 +238,8 @@ def test_the_default_configuration_is_good(package, name, tmp_path):
 
 # What the units may at most be exposed to, in tenths, as `systemd-analyze security` counts it.
 @pytest.mark.parametrize("name, most", [("tributary-switchd", 24), ("tributary-psd", 14),
-                                        ("tributary-poold", 16)])
+                                        ("tributary-poold", 16), ("tributary-managerd", 14), ("tributary-telemetryd", 14),
+                                        ("tributary-agentd", 14), ("tributary-node", 25)])
 def test_the_unit_leaves_little_exposed(name, most):
     file = TOP / "packaging" / f"{name}.service"
     done = subprocess.run(
@@ -183,7 +261,8 @@ def asks_for_huge_pages(pid):
     return "hg" in heap[1].split()
 
 
-@pytest.mark.parametrize("name", UNITS)
+@pytest.mark.parametrize("name", (*UNITS, "tributary-telemetryd", "tributary-managerd",
+                                  "tributary-agentd"))
 def test_the_service_starts_feeds_the_watchdog_and_stops(package, name, tmp_path):
     command = installed(package, tmp_path, as_systemd(name))
     manager = Manager(tmp_path / "manager")

@@ -5,7 +5,9 @@ left behind would be found there.
 """
 
 import os
+import shutil
 import signal
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -53,14 +55,16 @@ class Quickstart:
 
 
 @pytest.fixture
-def quickstart(loop, tmp_path_factory):
-    # Unix sockets have short paths: pytest's own directories may be too long.
+def quickstart(loop):
+    # None of pytest's directories: their paths may be too long for Unix sockets, and each pytest
+    # that starts takes the others' rights to them away from all users but its own.
     started = []
 
     def start(*arguments, user=None):
-        directory = tmp_path_factory.mktemp("q")
-        for parent in list(directory.parents)[:2]:
-            parent.chmod(0o755)
+        parent = Path(tempfile.mkdtemp(prefix="q"))
+        parent.chmod(0o755)
+        directory = parent / "tmp"
+        directory.mkdir()
         started.append(Quickstart(loop, directory, arguments, user))
         return started[-1]
 
@@ -68,6 +72,7 @@ def quickstart(loop, tmp_path_factory):
     for run in started:
         run.process.stop()
         run.namespace.close()
+        shutil.rmtree(run.directory.parent)
 
 
 @pytest.mark.parametrize("ports, user", [("veth", None), ("memif", "nobody")])

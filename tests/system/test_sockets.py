@@ -125,7 +125,7 @@ def test_c1_each_socket_has_its_pool_and_its_lcores_memory(play):
 def test_c1_a_socket_without_hugepages_has_no_pool(play):
     """C1: the switch says so, and works."""
     lines = play("say rxq rxq; across 1; say buffers buffers\n", second=0)
-    assert any("packet buffers of" in line and "on socket 1" in line and "got none: others stand in" in line
+    assert any("packet buffers of" in line and "on socket 1" in line and "got none: other pools stand in" in line
                for line in lines)
     assert [pool["socket"] for pool in said(lines, "buffers")] == [0]
     assert by_port(said(lines, "rxq"))["card"] == (0, 1, 0, True)

@@ -5,7 +5,9 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from scapy.layers.inet import IP, UDP
@@ -65,7 +67,7 @@ def test_memif_clients_that_leave_before_hello(make_bed, launch):
     listen = free_address()
     bed = make_bed("memif", 2, metrics=listen)
     for _ in range(3):
-        bed.switch.process.signal(signal.SIGSTOP)
+        bed.switch.process.pause()
         for _ in range(2):  # that wait to be accepted
             with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
                 client.connect(str(bed.run / "switch.memif"))
@@ -116,8 +118,17 @@ def capture(bed, path, *arguments):
     return process
 
 
+def dissected(path, *fields):
+    """A captured file as Wireshark shows it with the packaged dissector: a line a frame."""
+    script = Path(__file__).resolve().parents[2] / "packaging/wireshark/tributary.lua"
+    command = ["tshark", "-r", path, "-X", f"lua_script:{script}", "-T", "fields"]
+    for field in fields:
+        command += ["-e", field]
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout.splitlines()
+
+
 def test_capture_of_what_comes_in(make_bed, launch):
-    """As in docs/operating/inspect.md; read by another project's reader of pcapng."""
+    """As in docs/operating/inspect.md; read by another project's reader of pcapng, and by Wireshark."""
     bed = make_bed("veth", 2)
     path = bed.run / "w0.pcapng"
     choice = ["w0", "--point", "rx,drop", "--filter", "udp port 47000", "--count", "20"]
@@ -130,6 +141,8 @@ def test_capture_of_what_comes_in(make_bed, launch):
     assert len(frames) == 20
     assert {(frame[IP].src, frame[UDP].dport) for frame in frames} == {(worker_address(0), 47000)}
     assert abs(float(frames[0].time) - path.stat().st_mtime) < 3600
+    shown = dissected(path, "_ws.col.Protocol", "tributary.job", "tributary.child", "_ws.malformed")
+    assert set(shown) == {"Tributary\t1\t0\t"} and len(shown) == 20
 
 
 def test_capture_of_drops_tells_why_and_ends_well(make_bed, launch):
@@ -166,7 +179,7 @@ def test_a_capture_that_is_stopped_can_be_ended_by_others(make_bed, launch):
     bed = make_bed("veth", 2)
     path = bed.run / "stopped.pcapng"
     with capture(bed, path) as process:
-        process.signal(signal.SIGSTOP)
+        process.pause()
         for worker in launch(bed).start([SMALL]):
             worker.finish()
         ended = bed.switch.client("capture", "--end", "--socket", bed.switch.socket)
@@ -257,8 +270,8 @@ def dpdk_says(bed, request):
 
 
 def test_dpdks_telemetry_is_left_on(make_bed):
-    """C1: whoever watches DPDK's processes sees the switch's ports there, too."""
-    bed = make_bed("memif", 2)
+    """C1: whoever watches DPDK's processes sees the switch's ports there, too: those that are its devices."""
+    bed = make_bed("veth", 2)
     hello, ports = dpdk_says(bed, "/ethdev/list")
     assert hello["pid"] == bed.switch.process.pid
     assert len(ports["/ethdev/list"]) == 2, ports
@@ -266,7 +279,7 @@ def test_dpdks_telemetry_is_left_on(make_bed):
         dpdk_says(bed, f"/ethdev/info,{port}")[1]["/ethdev/info"]["name"]
         for port in ports["/ethdev/list"]
     }
-    assert names == {"net_memif0", "net_memif1"}
+    assert names == {"net_af_packet0", "net_af_packet1"}
 
 
 def test_memif_needs_no_privilege(make_bed, launch):
@@ -288,6 +301,12 @@ def test_check_accepts_what_runs_and_refuses_nonsense(loop, tmp_path):
     with Process(loop, "check", [switchd, "--config", good, "--check"], tmp_path / "log") as process:
         process.check_exit(30)
         assert AGGREGATION.search("\n".join(process.stdout)), process.stdout
+    rdma = tmp_path / "rdma.yaml"
+    job = "{id: 1, name: j, workers: 2, window: 64, chunk_bytes: 1024, rdma: true}"
+    rdma.write_text(good.read_text().replace("null0}", "null0, mtu: 9000, rdma: true}") + f"jobs: [{job}]\n")
+    with Process(loop, "check", [switchd, "--config", rdma, "--check"], tmp_path / "log") as process:
+        process.check_exit(30)
+        assert re.search(r"^rdma: \d+ KiB \(1 queue pair \d+, 2 connections \d+\)$", "\n".join(process.stdout), re.MULTILINE)
     # It may be good where it is for; a start is refused.
     with Process(loop, "check", [switchd, "--config", elsewhere, "--check"], tmp_path / "log") as process:
         process.check_exit(30)

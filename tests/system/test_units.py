@@ -4,6 +4,7 @@ Its package is installed there as by an operator, and its services are driven by
 Nothing waits for a time: `systemctl start` ends when the service says that it is ready.
 """
 
+import json
 import re
 import shutil
 
@@ -65,7 +66,7 @@ def machine(booted):
     if booted.try_to("ls", "/usr/bin/tributary-switchd").returncode != 0:
         install(booted)
     yield booted
-    for name in UNITS:
+    for name in (*UNITS, "tributary-node", "tributary-managerd"):
         booted.try_to("systemctl", "stop", name)
         booted.run("rm", "-rf", f"/etc/systemd/system/{name}.service.d")
     booted.run("cp", "-r", "/run/as-packaged/.", "/etc/tributary")
@@ -125,6 +126,27 @@ def test_the_parameter_server_serves_its_group_and_stops(machine):
     machine.run("systemctl", "stop", "tributary-psd")
     assert machine.show("tributary-psd", "Result") == "success"
     assert machine.show("tributary-psd", "ExecMainStatus") == "0"
+
+
+def test_an_agent_of_containers_joins_and_is_started_again(machine, packages):
+    """C2: the node is called as the host is; an agent that dies would leave containers to nobody."""
+    shutil.copy(packages["libtributary-manager0"], machine.folder / "host/manager.deb")
+    machine.run("dpkg", "--force-unsafe-io", "--install", "--no-triggers", "/run/host/manager.deb")
+    machine.run("ldconfig")
+    machine.run("systemctl", "start", "tributary-managerd")
+    machine.run("systemctl", "start", "tributary-node")
+    name = machine.run("hostname", "--short").strip()
+
+    def ready():
+        nodes = json.loads(machine.run("tributary", "node", "--json"))
+        return [node["name"] for node in nodes if node.get("ready")] == [name]
+
+    machine.wait_for("tributary-node", "the manager has it", ready)
+    first = machine.show("tributary-node", "MainPID")
+    machine.run("systemctl", "kill", "--signal=KILL", "tributary-node")
+    machine.wait_for("tributary-node", "it is there again",
+                     lambda: machine.show("tributary-node", "MainPID") not in ("0", first))
+    machine.wait_for("tributary-node", "the manager has it again", ready)
 
 
 def test_a_reload_ends_when_the_change_holds(machine):

@@ -6,9 +6,11 @@ Steps:
     {"do": "allreduce", "count": n, "dtype": "int32"|"float32", "repeat": k, "seed": s,
      "compute_s": t}                 the rank's own work before each op, which makes a straggler
     {"do": "barrier"}
+    {"do": "resize_fails", "size": n, "text": t}   with an error that says so
+    {"do": "resize", "size": n}      from the next step on; a rank that is no more ends
     {"do": "wait_fifo", "path": p}   goes on when somebody has opened the FIFO for writing
 Events: joined, submitted (the first op of a step is on its way), progress (each op done, with the
-ranks that its result lacks and a digest of its bits), step (both with "exact": whether every
+ranks that its result lacks, a digest of its bits, and how long it took), step (both with "exact": whether every
 element was right, as the sum of the ranks that it does not lack), error (reason, missing_ranks,
 text), done.
 
@@ -57,16 +59,18 @@ def allreduce(communicator, order, step):
     for op in range(step.get("repeat", 1)):
         values = data(dtype, count, seed, op, order["rank"])
         compute(step.get("compute_s", 0))
+        begun = time.monotonic()
         request = communicator.allreduce(values, op="sum")
         if op == 0:
             emit("submitted")
         request.wait()
+        took = time.monotonic() - begun
         missing = request.missing
         counted = [rank for rank in range(order["size"]) if rank not in missing]
         right = bool(np.array_equal(values, expected(dtype, count, seed, op, counted)))
         exact = exact and right
         digest = hashlib.sha256(values.tobytes()).hexdigest()
-        emit("progress", op=op, exact=right, missing=missing, digest=digest)
+        emit("progress", op=op, exact=right, missing=missing, digest=digest, took_s=took)
     emit("step", exact=bool(exact), ops=step.get("repeat", 1))
 
 
@@ -77,6 +81,8 @@ def run(order):
     for name in ("host_config", "host_node"):
         options[name] = order.get(name, "")
     options["at_host"] = order.get("at_host", False)
+    options["retry"] = order.get("retry", "none")
+    options["retry_timeout"] = order.get("retry_timeout", 50.0)
     communicator = tributary.init(**options)
     emit("joined")
     try:
@@ -86,6 +92,18 @@ def run(order):
             elif step["do"] == "barrier":
                 communicator.barrier()
                 emit("step", exact=True, ops=1)
+            elif step["do"] == "resize":
+                if not communicator.resize(step["size"]):
+                    break
+                order["size"] = communicator.size
+                emit("resized", size=communicator.size, epoch=communicator.epoch)
+            elif step["do"] == "resize_fails":
+                try:
+                    communicator.resize(step["size"])
+                    raise AssertionError("resize did not fail")
+                except (tributary.Error, ValueError) as error:
+                    if step["text"] not in str(error):
+                        raise
             elif step["do"] == "wait_fifo":
                 with open(step["path"], encoding="ascii"):
                     pass

@@ -1,18 +1,23 @@
-"""tributary-telemetryd and real UDP reports (C6, C7): who is let in, what is counted, what it says."""
+"""tributary-telemetryd and real UDP reports (C6, C7): who is let in, what is counted, what it says and keeps."""
 import contextlib
 import json
 import os
 import re
 import socket
+import sqlite3
+import struct
 import subprocess
 import time
+import urllib.error
 import urllib.request
+from pathlib import Path
 
 DAEMON = os.environ["TRIBUTARY_TELEMETRYD"]
 TOOL = os.environ["TRIBUTARY_TELEMETRY_TOOL"]
-# Marked by the port, as the daemon expects.
-REPORTS = [bytes.fromhex(row[5]) for row in map(str.split, subprocess.run(
-    [TOOL], check=True, capture_output=True, text=True).stdout.splitlines()) if row[0] == "report" and row[4] == "0"]
+# Marked by the port, as the daemon expects; each has a number of its own.
+REPORTS = [struct.pack(">I", 2 << 28 | number) + bytes.fromhex(row[5])[4:] for number, row in enumerate(
+    row for row in map(str.split, subprocess.run(
+    [TOOL], check=True, capture_output=True, text=True).stdout.splitlines()) if row[0] == "report" and row[4] == "0")]
 
 
 @contextlib.contextmanager
@@ -38,15 +43,20 @@ def metric(port, name):
     return float(re.search(rf"^tributary_telemetry_{name} (\S+)$", get(port, "metrics"), re.M)[1])
 
 
+def wait_for(condition, what):
+    end = time.monotonic() + 30
+    while not (found := condition()):
+        assert time.monotonic() < end, what
+    return found
+
+
 def send(udp, http, datagrams):
     """Sends them, and waits until all have been received."""
     wanted = metric(http, "datagrams_total") + len(datagrams)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
         for datagram in datagrams:
             out.sendto(datagram, ("127.0.0.1", udp))
-    end = time.monotonic() + 30
-    while metric(http, "datagrams_total") < wanted:
-        assert time.monotonic() < end, "not all reports arrived"
+    wait_for(lambda: metric(http, "datagrams_total") >= wanted, "not all reports arrived")
 
 
 def test_links_and_flows_of_a_registered_switch():
@@ -77,9 +87,91 @@ def test_forged_and_damaged_reports_are_counted_and_change_nothing():
 
 
 def test_mistakes_on_the_command_line():
-    for options, text in ((["--switch", "x=1.2.3.4"], "allowed: NODE=IPV4"),
+    for options, text in (([], "no switch may report"),
+                          (["--switch", "x=1.2.3.4"], "allowed: NODE=IPV4"),
                           (["--switch", "1=1.2.3.4", "--switch", "1=1.2.3.5"], "registered twice"),
-                          (["--switch", "1=1.2.3.4", "--listen", "here"], "allowed: IPV4:PORT")):
+                          (["--switch", "1=1.2.3.4", "--listen", "here"], "allowed: IPV4:PORT"),
+                          (["--switch", "1=1.2.3.4", "--keep", "1h"], "--keep and --every go with --history"),
+                          (["--history", "x", "--keep", "1s"], "'1s'; allowed: 1min to 87600h"),
+                          (["--history", "x", "--every", "fast"], "'fast'; allowed: 100ms to 1h")):
         done = subprocess.run([DAEMON, *options], capture_output=True, text=True, timeout=30, check=False)
         assert done.returncode == 2
         assert text in done.stderr
+
+
+def history(http, query):
+    return json.loads(get(http, f"history?{query}"))["rows"]
+
+
+def numbered(first):
+    """The reports again, with other numbers."""
+    return [struct.pack(">I", 2 << 28 | first + number) + report[4:] for number, report in enumerate(REPORTS)]
+
+
+def test_c7_the_history_of_a_port_outlives_the_server(tmp_path):
+    options = ("--switch", "99=127.0.0.1", "--history", str(tmp_path / "history.db"), "--every", "100ms")
+    with daemon(*options) as (udp, http):
+        send(udp, http, REPORTS)
+        row = wait_for(lambda: history(http, "node=3&port=7"), "a row is written")[-1]
+        assert row["latency_ns"] == row["p50_ns"] == row["p99_ns"] == 3000
+        assert (row["utilisation_ppm"], row["queue"], row["dropped"]) == (30_000, 300, 0)
+        assert history(http, "node=3&port=8") == []
+        assert metric(http, "history_rows_total") >= 9
+    # The query of the handbook, on a port that there is.
+    page = (Path(__file__).parents[2] / "docs/telemetry.md").read_text(encoding="utf-8")
+    (query,) = re.findall(r'sqlite3 -readonly history.db "(.*)"', page)
+    with contextlib.closing(sqlite3.connect(tmp_path / "history.db")) as other:
+        assert other.execute(query.replace("node = 2 AND port = 1", "node = 3 AND port = 7")).fetchone()[1] == 3000
+    with daemon(*options) as (_, http):
+        assert history(http, "node=3&port=7&from=-3600&step=3700")[0]["latency_ns"] == 3000
+        for query, text in (("node=3", "port is missing"), ("node=3&port=x", "allowed: 0 to 65535")):
+            try:
+                get(http, f"history?{query}")
+            except urllib.error.HTTPError as error:
+                assert error.code == 400 and text in error.read().decode()
+            else:
+                raise AssertionError(f"{query}: was answered")
+
+
+def test_c7_a_locked_history_is_counted_and_holds_no_reports(tmp_path):
+    file = tmp_path / "history.db"
+    with daemon("--switch", "99=127.0.0.1", "--history", str(file), "--every", "100ms") as (udp, http):
+        send(udp, http, REPORTS)
+        wait_for(lambda: metric(http, "history_rows_total") >= 9, "rows are written")
+        with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            wait_for(lambda: metric(http, "history_failed_turns_total") >= 1, "a turn fails")
+            send(udp, http, numbered(1000))
+            assert metric(http, "reports_total") == 2 * len(REPORTS)
+            assert json.loads(get(http, "links"))
+            assert history(http, "node=3&port=7"), "what is there can be read"
+            other.execute("ROLLBACK")
+        written = metric(http, "history_rows_total")
+        send(udp, http, numbered(2000))
+        wait_for(lambda: metric(http, "history_rows_total") > written, "rows are written again")
+        assert metric(http, "history_missed_turns_total") >= 1
+
+
+def test_files_that_are_no_history(tmp_path):
+    damaged = tmp_path / "damaged.db"
+    damaged.write_bytes(b"no database" * 1000)
+    foreign = tmp_path / "foreign.db"
+    with contextlib.closing(sqlite3.connect(foreign)) as other:
+        other.execute("CREATE TABLE theirs (a)")
+    for file, text in ((damaged, "file is not a database"), (foreign, "is a database of another program"),
+                       (tmp_path / "no/such/history.db", "unable to open database file")):
+        done = subprocess.run([DAEMON, "--switch", "1=127.0.0.1", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0",
+                               "--history", file], capture_output=True, text=True, timeout=30, check=False)
+        assert done.returncode == 1
+        assert f"history {file}: {text}" in done.stderr
+    assert damaged.read_bytes() == b"no database" * 1000
+
+
+def test_without_a_history_there_is_no_page_of_it():
+    with daemon("--switch", "1=127.0.0.1") as (_, http):
+        try:
+            get(http, "history?node=1&port=1")
+        except urllib.error.HTTPError as error:
+            assert error.code == 404
+        else:
+            raise AssertionError("it was answered")

@@ -1,9 +1,13 @@
 // Writes frames with telemetry and reports for a decoder that knows the specifications alone:
 // a line each of KIND, ipv6, VLAN tags, hops, 1 where DSCP marks, then bytes in hex: of the frame
 // before, with telemetry, and with telemetry taken out; or of a report.
+//
+//   telemetry_tool ioam HEX   fills the IOAM trace of an IPv6 packet: the outcome, and the packet
 #include <cstdio>
 #include <string>
+#include <string_view>
 
+#include "telemetry/wire/ioam.h"
 #include "telemetry/wire/report.h"
 #include "tests/telemetry/wire/frames.h"
 
@@ -80,9 +84,37 @@ bool print_all() {
   return true;
 }
 
+const char* name_of(IoamOutcome outcome) {
+  switch (outcome) {
+    case IoamOutcome::filled: return "filled";
+    case IoamOutcome::absent: return "absent";
+    case IoamOutcome::foreign: return "foreign";
+    case IoamOutcome::full: return "full";
+    case IoamOutcome::malformed: break;
+  }
+  return "malformed";
+}
+
+// A node of which the rest is not known.
+void print_ioam(std::string_view hex) {
+  Bytes packet = from_hex(hex);
+  Hop hop;
+  hop.ingress_port = 1;
+  hop.egress_port = 2;
+  hop.ingress_wide = 70001;
+  hop.egress_wide = 70002;
+  std::printf("%s", name_of(fill_ioam_trace(packet, {123, 0xABCDEF, 0x11223344556677, 5, 6}, hop)));
+  print(packet);
+  std::printf("\n");
+}
+
 }  // namespace
 }  // namespace tributary::telemetry
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc == 3 && std::string_view(argv[1]) == "ioam") {
+    tributary::telemetry::print_ioam(argv[2]);
+    return 0;
+  }
   return tributary::telemetry::print_all() ? 0 : 1;
 }

@@ -15,7 +15,7 @@ import pytest
 TOOLS = Path(__file__).resolve().parents[2] / "tools/lib"
 sys.path.insert(0, str(TOOLS))
 
-from testbed import delay, figure, keeper, late_training, run_directory, tree  # noqa: E402  (needs the path above)
+from testbed import delay, figure, keeper, late_training, run_directory, topology, tree  # noqa: E402  (needs the path above)
 from testbed.ending import exit_status  # noqa: E402
 from testbed.loop import Interrupted, Loop  # noqa: E402
 from testbed.process import Process, ProcessFailed  # noqa: E402
@@ -41,10 +41,10 @@ def test_packages_are_asked_for_by_group(tmp_path):
         return done.returncode, set(done.stdout.split()), done.stderr
 
     status, everything, _ = missing()
-    run, build, test, torch = (missing(group)[1] for group in ("run", "build", "test", "torch"))
+    run, build, test, torch, full = (missing(group)[1] for group in ("run", "build", "test", "torch", "full"))
     assert status == 0 and "cmake" in build and "python3-numpy" in run and "shellcheck" in test
     assert torch == {"libtorch-dev", "python3-torch"}
-    assert run | build | test | torch == everything and not (run & build or build & test or run & test)
+    assert run | build | test | torch | full == everything and not (run & build or build & test or run & test)
     assert missing("run", "build")[1] == run | build
     assert missing("runs")[0] == 2 and "run, build, test, torch" in missing("runs")[2]
 
@@ -193,15 +193,21 @@ def test_delays_of_workers(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_only_workers_of_the_file_can_be_late(tmp_path):
+def test_only_workers_and_cables_of_the_file_can_be_late(tmp_path):
+    told = []
+    cables = [topology.Cable("A", "r", "R", "up", 1500), topology.Cable("A", "w1", "w1", "", 1500)]
     bed = types.SimpleNamespace(
-        topology=types.SimpleNamespace(workers={"w1": {}, "w2": {}}), delays=delay.Delays(tmp_path)
+        topology=types.SimpleNamespace(workers={"w1": {}, "w2": {}}, cables=cables),
+        delays=delay.Delays(tmp_path), set_cable_delay=lambda *words: told.append(words),
     )
     late = types.SimpleNamespace(bed=bed)
     assert keeper._Keeper.delay(late, "w2", "5ms", 4) == {"text": "w2: 5ms every 4"}
     assert keeper._Keeper.delay(late, "w2", "off") == {"text": "w2: -"}
-    with pytest.raises(keeper.KeeperError, match="no worker A; there are w1, w2"):
-        keeper._Keeper.delay(late, "A", "5ms")
+    assert keeper._Keeper.delay(late, "A-R", "5ms") == {"text": "A-R: 5ms"}
+    assert told == [("A-R", "5ms")]
+    for other in ("A", "A-w1"):
+        with pytest.raises(keeper.KeeperError, match=f"no worker or cable {other}; there are w1, w2, A-R"):
+            keeper._Keeper.delay(late, other, "5ms")
 
 
 def test_lateness_on_the_command_line():

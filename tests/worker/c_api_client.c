@@ -151,6 +151,7 @@ const char* c_api_misuse(void) {
   CHECK(comm == NULL);
   CHECK(tributary_wait(NULL) == TRIBUTARY_INVALID_ARGUMENT);
   CHECK(tributary_last_error_ranks(NULL, 0) == 0);
+  CHECK(strcmp(tributary_last_error_reason(), "") == 0);
   tributary_destroy(NULL);
   tributary_request_free(NULL);
   return NULL;

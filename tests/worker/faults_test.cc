@@ -1,4 +1,4 @@
-// Nodes that fail, on the simulated network: everybody else hears who it was, the switch forgets
+// Nodes that fail, on the simulated network: all others hear which node it was, the switch forgets
 // all it held, and the next epoch gets its own sums (rule 1; O6).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -87,7 +87,7 @@ TEST(Faults, DeadRankIsNamedAtTheDeadline) {
                          "the switch's deadline passed without rank 2", wire::Reason::deadline);
 }
 
-// Ranks 0 and 1 are in an op; rank 2 is not. False: not everybody has joined.
+// Ranks 0 and 1 are in an op; rank 2 is not. False: not all have joined.
 bool lacks_rank_2(SimulatedCluster& cluster, Call& a, Call& b) {
   if (!cluster.start_all()) return false;
   cluster.session(0).submit(a.op, cluster.now());

@@ -183,7 +183,7 @@ TEST_F(Collectives, TheRootOfABroadcastSendsItsData) {
   EXPECT_EQ(session->take_finished(), &c.op);
 }
 
-// A receiver asks like everybody else, and is told who is missing.
+// A receiver asks like every rank, and is told which is missing.
 TEST_F(Collectives, AWaitingReceiverProbesAndNamesTheMissingRoot) {
   start(start_info());
   Call& c = call(Collective::broadcast, 4, 2);
@@ -218,7 +218,8 @@ TEST_F(Collectives, UnknownMakesNoReceiverSend) {
   EXPECT_THAT(of_type(run_for(Duration::ms(40)), PacketType::probe), Not(IsEmpty()));
 }
 
-// The switch refuses what would overwrite a result that somebody lacks: receivers tell it in time.
+// The switch refuses data that would overwrite a result that a rank lacks: receivers tell it in
+// time.
 TEST_F(Collectives, ReceiversAcknowledgeEveryQuarterOfTheWindow) {
   start(start_info(16));
   call(Collective::broadcast, 4 * 40, 0);

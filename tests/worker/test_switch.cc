@@ -105,6 +105,34 @@ CommunicatorOptions TestSwitch::options(std::uint32_t rank) const {
   return o;
 }
 
+void TestSwitch::drain() {
+  drains_ = true;
+  drains_.wait(true);
+}
+
+void TestSwitch::change(std::vector<config::JobConfig> jobs) {
+  held_ = true;
+  drain();
+  held_ = false;
+  crash();
+  config_.jobs = std::move(jobs);
+  start();
+}
+
+// All planes; then none is held any more, unless that is for the thread that waits.
+bool TestSwitch::has_drained() {
+  const std::array<std::uint32_t, 1> job = {config_.jobs[0].id};
+  bool all = true;
+  for (std::size_t plane = 0; plane < planes_.size(); ++plane) {
+    planes_[plane].engine->drain(job, clock_now(), *planes_[plane].outbox);
+    flush(plane);
+    all = planes_[plane].engine->draining(job).empty() && all;
+  }
+  if (all && !held_)
+    for (const Plane& plane : planes_) plane.engine->release(job);
+  return all;
+}
+
 void TestSwitch::crash() {
   if (!thread_.joinable()) return;
   stop_ = true;
@@ -133,6 +161,9 @@ void TestSwitch::run() {
       planes_[plane].engine->expire(clock_now(), *planes_[plane].outbox);
       flush(plane);
     }
+    if (!drains_ || !has_drained()) continue;
+    drains_ = false;
+    drains_.notify_all();
   }
 }
 

@@ -27,7 +27,7 @@ class TestSwitch {
   [[nodiscard]] std::string address() const {
     return "udp://127.0.0.1:" + std::to_string(config_.udp_base_port);
   }
-  // Of a rank of the first job, patient.
+  // Patient options for a rank of the first job.
   [[nodiscard]] CommunicatorOptions options(std::uint32_t rank) const;
   // Stops without a word, as a crash does; packets to it are refused.
   void crash();
@@ -35,10 +35,15 @@ class TestSwitch {
   void start();
   // Ends with ABORT(shutdown).
   void shut_down();
-  // Of a plane of a job. As of switches with several lcores, each plane has an engine of its own.
+  // Counters of a plane of a job. As on switches with several lcores, each plane has its own
+  // engine.
   [[nodiscard]] aggregator::JobCounters counters(std::size_t job = 0, std::size_t plane = 0) const {
     return planes_[plane].engine->counters(job);
   }
+  // Ends the running epochs after an op that all ranks finish; returns when they have.
+  void drain();
+  // The same; then other engines, for this configuration of the jobs, take the place of these.
+  void change(std::vector<config::JobConfig> jobs);
   // From now on so many of a million packets to it are lost.
   void lose(std::uint32_t ppm) { loss_ppm_ = ppm; }
 
@@ -47,6 +52,7 @@ class TestSwitch {
   void run();
   void receive(std::size_t socket);
   void flush(std::size_t plane);
+  [[nodiscard]] bool has_drained();
 
   struct Plane {
     std::unique_ptr<aggregator::Engine> engine;
@@ -60,6 +66,8 @@ class TestSwitch {
   std::atomic<std::uint32_t> loss_ppm_{0};
   Prng prng_{7};  // the thread's
   std::atomic<bool> stop_{false};
+  std::atomic<bool> drains_{false};
+  bool held_ = false;  // drained, for change()
   std::thread thread_;
 };
 

@@ -1,8 +1,6 @@
 #include "tests/worker_memif/echo_switch.h"
 
-#include <rte_dev.h>
 #include <rte_eal.h>
-#include <rte_ethdev.h>
 #include <rte_mbuf.h>
 #include <sched.h>
 #include <unistd.h>
@@ -16,18 +14,7 @@
 
 #include "core/net/arp.h"
 #include "core/wire/ecn.h"
-#include "dataplane/host/interrupt_thread.h"
-#include "dataplane/port/memif_hello.h"
-
-#ifdef __SANITIZE_THREAD__
-// What ThreadSanitizer cannot know: DPDK is built without it, and its interrupt thread shares
-// descriptors and heap with us under locks of its own. No thread of this test begins in DPDK, so
-// none of our own races is hidden.
-// NOLINTNEXTLINE(bugprone-reserved-identifier): the sanitizer asks for this name
-extern "C" const char* __tsan_default_suppressions() {
-  return "called_from_lib:librte_net_memif.so\nrace:librte_eal.so\n";
-}
-#endif
+#include "dataplane/frame/devargs.h"
 
 namespace tributary::testing {
 namespace {
@@ -44,7 +31,6 @@ rte_mempool* packet_pool() {
                                        "128",         "--no-pci",     "--no-telemetry",
                                        "--no-shconf", "--lcores=0@0", prefix.c_str()};
     std::array<char*, 9> argv;
-    dataplane::outlive_memif_clients();
     for (std::size_t i = 0; i < args.size(); ++i) argv[i] = const_cast<char*>(args[i]);
     if (rte_eal_init(static_cast<int>(argv.size()), argv.data()) < 0)
       throw std::runtime_error("rte_eal_init failed");
@@ -53,10 +39,6 @@ rte_mempool* packet_pool() {
   }();
   if (pool == nullptr) throw std::runtime_error("no mbuf pool");
   return pool;
-}
-
-void check(int result, const char* what) {
-  if (result < 0) throw std::runtime_error(std::string(what) + ": " + std::to_string(result));
 }
 
 }  // namespace
@@ -68,31 +50,28 @@ EchoSwitch& EchoSwitch::at(const std::string& socket, bool abstract) {
   return *one;
 }
 
-EchoSwitch::EchoSwitch(const std::string& socket, bool abstract) : socket_(abstract ? "" : socket) {
-  rte_mempool* const pool = packet_pool();
-  const std::string name = "net_memif" + std::to_string(rte_eth_dev_count_avail());
-  const std::string args = "role=server,id=0,socket=" + socket +
-                           ",socket-abstract=" + (abstract ? "yes" : "no") + ",rsize=10,bsize=9728";
-  check(rte_eal_hotplug_add("vdev", name.c_str(), args.c_str()), "new port");
-  check(rte_eth_dev_get_port_by_name(name.c_str(), &port_), "port");
-  const rte_eth_conf conf{};
-  check(rte_eth_dev_configure(port_, 1, 1, &conf), "configure");
-  check(rte_eth_rx_queue_setup(port_, 0, 1024, SOCKET_ID_ANY, nullptr, pool), "rx queue");
-  check(rte_eth_tx_queue_setup(port_, 0, 1024, SOCKET_ID_ANY, nullptr), "tx queue");
-  check(rte_eth_dev_start(port_), "start");
+EchoSwitch::EchoSwitch(const std::string& socket, bool abstract) {
+  static int made = 0;
+  devargs_ = "net_memif" + std::to_string(made++) + ",role=server,id=0,socket=" + socket +
+             ",socket-abstract=" + (abstract ? "yes" : "no") + ",rsize=10,bsize=9728";
+  open();
   thread_ = std::thread([this] { run(); });
 }
 
 EchoSwitch::~EchoSwitch() {
   stop_ = true;
   thread_.join();
-  if (!socket_.empty()) ::unlink(socket_.c_str());
+}
+
+void EchoSwitch::open() {
+  port_.reset();
+  port_ = std::make_unique<dataplane::MemifPort>(dataplane::parse_devargs(devargs_));
+  port_->open(std::array{packet_pool()});
 }
 
 void EchoSwitch::restart() {
   const std::scoped_lock lock(turn_);
-  dataplane::on_interrupt_thread([this] { rte_eth_dev_stop(port_); });
-  check(rte_eth_dev_start(port_), "start");
+  open();
 }
 
 void EchoSwitch::reset() {
@@ -101,12 +80,6 @@ void EchoSwitch::reset() {
   mark = false;
   corrupt = false;
   received = 0;
-}
-
-bool EchoSwitch::link_up() const {
-  rte_eth_link link{};
-  rte_eth_link_get_nowait(port_, &link);
-  return link.link_status == RTE_ETH_LINK_UP;
 }
 
 void EchoSwitch::while_client_leaves(const std::function<void()>& leave) {
@@ -120,7 +93,8 @@ void EchoSwitch::run() {
   while (!stop_) {
     {
       const std::scoped_lock lock(turn_);
-      const std::uint16_t n = rte_eth_rx_burst(port_, 0, burst.data(), kBurst);
+      std::uint16_t n = 0;
+      port_->receive(0, burst.data(), kBurst, n);
       for (std::uint16_t i = 0; i < n; ++i) {
         std::size_t length = burst[i]->pkt_len;
         answer({rte_pktmbuf_mtod(burst[i], std::byte*), length}, length);
@@ -148,7 +122,8 @@ void EchoSwitch::send_injected() {
 }
 
 void EchoSwitch::transmit(rte_mbuf* mbuf) {
-  while (rte_eth_tx_burst(port_, 0, &mbuf, 1) == 0) {
+  std::uint16_t taken = 0;
+  while (port_->transmit(0, &mbuf, 1, taken), taken == 0) {
     if (!link_up() || stop_) {
       rte_pktmbuf_free(mbuf);
       return;

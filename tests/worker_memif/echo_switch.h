@@ -1,15 +1,13 @@
-// A memif server on DPDK's own driver, the one a real switch uses, in this process: answers ARP and
-// returns every aggregation packet, to its sender or to a group.
+// A memif server as a real switch has it, in this process: answers ARP and returns every
+// aggregation packet, to its sender or to a group.
 //
-// One thread polls; the other members are for the test's thread. A client may only leave between
-// two bursts, because the driver unmaps its memory without asking who uses it; and a port, once
-// made, stays, because the driver frees the listening socket's interrupt handle while EAL still
-// watches it.
+// One thread polls; the other members are for the test's thread.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
@@ -17,6 +15,7 @@
 #include <vector>
 
 #include "core/net/frame.h"
+#include "dataplane/memif/memif_port.h"
 
 struct rte_mempool;
 struct rte_mbuf;
@@ -30,7 +29,7 @@ class EchoSwitch {
 
   // The port of this process; interface 0 of `socket`, which the first call decides.
   static EchoSwitch& at(const std::string& socket, bool abstract = false);
-  // Stops polling. The socket is removed, the port stays.
+  // Stops polling, and closes the port.
   ~EchoSwitch();
   EchoSwitch(const EchoSwitch&) = delete;
   EchoSwitch& operator=(const EchoSwitch&) = delete;
@@ -38,17 +37,17 @@ class EchoSwitch {
   // While one of these lives, the switch does not look at its port.
   [[nodiscard]] std::unique_lock<std::mutex> pause() { return std::unique_lock(turn_); }
 
-  // Runs `leave`, which closes the client's end, and returns when the driver has seen it.
+  // Runs `leave`, which closes the client's end, and returns when the server has seen it.
   void while_client_leaves(const std::function<void()>& leave);
 
-  [[nodiscard]] bool link_up() const;
+  [[nodiscard]] bool link_up() const { return port_->connected(); }
 
   // Drops the client, as a switch that is restarted does.
   void restart();
   // Back to the settings below.
   void reset();
 
-  // What to do with the next packets.
+  // How to answer the next packets.
   std::atomic<std::uint32_t> group_ip = 0;  // not 0: answer to this group
   std::atomic<std::uint32_t> answer_from = kIp;
   std::atomic<bool> mark = false;           // what says that its receiver listens meets a queue
@@ -60,13 +59,14 @@ class EchoSwitch {
 
  private:
   EchoSwitch(const std::string& socket, bool abstract);
+  void open();
   void run();
   void send_injected();
   void answer(std::span<std::byte> frame, std::size_t& length);
   void transmit(rte_mbuf* mbuf);
 
-  std::string socket_;
-  std::uint16_t port_ = 0;
+  std::string devargs_;
+  std::unique_ptr<dataplane::MemifPort> port_;
   std::mutex turn_;
   std::atomic<bool> stop_ = false;
   std::mutex injected_lock_;

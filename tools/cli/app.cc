@@ -137,7 +137,7 @@ Words command_names(const CLI::App& app) {
   return names;
 }
 
-// What is wrong with a word that no option, argument or command takes.
+// The error for a word that no option, argument or command takes.
 std::string unknown_word(const CLI::App& app, const std::string& word) {
   if (word.starts_with('-')) {
     const std::string name = word.substr(0, word.find('='));

@@ -25,10 +25,10 @@ class Validator;
 
 namespace tributary::cli {
 
-// Of every program, where its command line makes no sense.
+// Every program exits with this status after a mistake in its command line.
 inline constexpr int kExitUsage = 2;
 
-// Thrown by callbacks and parsers of values: what is wrong with the command line.
+// Thrown by callbacks and parsers of values; says what is wrong with the command line.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -37,7 +37,7 @@ class UsageError : public std::runtime_error {
       : std::runtime_error(option + ": " + text) {}
 };
 
-// What a value must be; --help shows it.
+// A condition on an option's value; --help shows it.
 class Validator {
  public:
   explicit Validator(const CLI::Validator& validator);
@@ -112,7 +112,7 @@ class App {
   [[nodiscard]] std::vector<std::string> remaining() const;
   [[nodiscard]] std::size_t count(const std::string& option) const;
 
-  // What is wrong with a word that no option, argument or command of this one takes.
+  // The error for a word that no option, argument or command of this one takes.
   [[nodiscard]] std::string unknown(const std::string& word) const;
 
   // Reads the command line and runs callbacks. A value: exit with that status now; the help or the

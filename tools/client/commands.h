@@ -12,8 +12,10 @@ using cli::kExitUsage;
 
 void add_show(cli::App& app);
 void add_exclude(cli::App& app);
+void add_drain(cli::App& app);
 void add_place_host(cli::App& app);
 void add_events(cli::App& app);
+void add_top(cli::App& app);
 void add_reload(cli::App& app);
 void add_set(cli::App& app);
 void add_capture(cli::App& app);
@@ -21,6 +23,14 @@ void add_trace(cli::App& app);
 void add_allreduce(cli::App& app, int& exit_status);
 void add_bench(cli::App& app, int& exit_status);
 void add_doctor(cli::App& app, int& exit_status);
+void add_get(cli::App& app);
 void add_pool(cli::App& app, int& exit_status);
+void add_job(cli::App& app);
+void add_pod(cli::App& app);
+void add_node(cli::App& app);
+void add_device(cli::App& app);
+void add_topology(cli::App& app);
+void add_stragglers(cli::App& app);
+void add_run(cli::App& app, int& exit_status);
 
 }  // namespace tributary::client

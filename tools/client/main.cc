@@ -18,7 +18,9 @@ int main(int argc, char** argv) {
       "Exit status: 0 done; 1 failed, or a result was wrong; 2 bad command line.");
   add_show(app);
   add_events(app);
+  add_top(app);
   add_exclude(app);
+  add_drain(app);
   add_place_host(app);
   add_reload(app);
   add_set(app);
@@ -27,7 +29,15 @@ int main(int argc, char** argv) {
   add_allreduce(app, exit_status);
   add_bench(app, exit_status);
   add_doctor(app, exit_status);
+  add_get(app);
   add_pool(app, exit_status);
+  add_job(app);
+  add_pod(app);
+  add_node(app);
+  add_device(app);
+  add_topology(app);
+  add_stragglers(app);
+  add_run(app, exit_status);
   try {
     if (const auto status = app.run(argc, argv)) return *status;
   } catch (const std::invalid_argument& error) {

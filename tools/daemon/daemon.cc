@@ -17,6 +17,8 @@
 namespace tributary::tools {
 namespace {
 
+constexpr timespec kLook{0, 200'000'000};
+
 // Half of what the service manager allows, as it recommends; nullopt: it keeps no watchdog.
 std::optional<timespec> watchdog_period() {
   std::uint64_t microseconds = 0;
@@ -103,8 +105,8 @@ void Daemon::announce_ready(int descriptor) {
   sd_notify(0, "READY=1");
 }
 
-void Daemon::wait(const Care& care) {
-  const std::optional<timespec> period = watchdog_period();
+bool Daemon::wait(const Care& care) {
+  const std::optional<timespec> period = care.is_over ? kLook : watchdog_period();
   std::optional<std::uint64_t> before;
   Reloader reloader(care.reload);
   for (;;) {
@@ -115,9 +117,10 @@ void Daemon::wait(const Care& care) {
       sd_notify(0, "STOPPING=1");
       report(std::string("stopping on ") + strsignal(signal) + "; once more ends at once");
       pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr);
-      return;
+      return true;
     }
     if (!period) continue;
+    if (care.is_over && care.is_over()) return false;
     const std::uint64_t turns = care.turns();
     if (before != turns) sd_notify(0, "WATCHDOG=1");
     before = turns;

@@ -1,5 +1,5 @@
-// What every daemon of ours does beside its work: signals, saying that it is ready, and the service
-// manager's watchdog (sd_notify(3), sd_watchdog_enabled(3)).
+// Common duties of every daemon: signals, saying that it is ready, and the service manager's
+// watchdog (sd_notify(3), sd_watchdog_enabled(3)).
 //
 //   Daemon ─▶ threads of the daemon ─▶ announce_ready() ─▶ wait() ─▶ the daemon stops its threads
 //
@@ -23,7 +23,7 @@ class Daemon {
   // Blocks the signals in this thread, and so in all that begin later; ignores SIGPIPE.
   Daemon();
 
-  // Tells whoever started the daemon that it serves: "ready" on standard output and on
+  // Tells the process that started the daemon that it serves: "ready" on standard output and on
   // `descriptor`, which is closed (-1: none), and READY=1 to the service manager.
   void announce_ready(int descriptor);
 
@@ -34,9 +34,12 @@ class Daemon {
     // A number that changes as long as the daemon does its work; while it stands still the watchdog
     // is not fed. Any thread's to read.
     std::function<std::uint64_t()> turns;
+    // Asked a few times a second; true ends wait(), and the daemon goes on. Empty: never.
+    std::function<bool()> is_over = {};
   };
-  // Until the daemon is to stop; says so, and waits for a reload that is under way.
-  void wait(const Care& care);
+  // Until the daemon is to stop; says so, and waits for a reload that is under way. False:
+  // is_over() has ended it.
+  bool wait(const Care& care);
 
  private:
   sigset_t signals_;

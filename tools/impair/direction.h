@@ -34,6 +34,8 @@ class Direction {
   // Returns how many frames it received or sent.
   std::size_t do_work(Instant now);
 
+  void set_delay(Duration delay) { impairment_.set_delay(delay); }
+
   [[nodiscard]] Instant next_release() const { return held_.next_release(); }
   [[nodiscard]] const ImpairmentCounts& counts() const { return impairment_.counts(); }
   [[nodiscard]] std::uint64_t lost_first() const { return lost_first_; }

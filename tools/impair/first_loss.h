@@ -1,5 +1,5 @@
 // Loses the first copy of every aggregation packet of one type, of one job or of all: each rank's
-// data of each chunk, each switch's sum. What is sent again passes.
+// data of each chunk, each switch's sum. Resent packets pass.
 //
 // Remembers a bounded number of packets; where it has forgotten one, that one is lost again. Pure.
 // Used by one thread.

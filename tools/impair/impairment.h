@@ -1,4 +1,4 @@
-// What a bad network does to each frame of one direction: pure decisions, no clock, no packets.
+// Effects of a bad network on each frame of one direction: pure decisions, no clock, no packets.
 //
 // Drop, duplicate, reorder, corrupt and delay are drawn from one seeded generator in a fixed
 // order per frame, so the same seed and the same sequence of frame lengths give the same
@@ -50,6 +50,8 @@ class Impairment {
   Impairment(const ImpairmentConfig& config, std::uint64_t seed) : config_(config), prng_(seed) {}
 
   Decision decide(std::size_t frame_bytes, Instant now);
+  // Holds for the frames that follow.
+  void set_delay(Duration delay) { config_.delay = delay; }
   [[nodiscard]] const ImpairmentCounts& counts() const { return counts_; }
 
  private:

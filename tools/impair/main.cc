@@ -23,9 +23,28 @@ constexpr std::uint32_t kMbufs = 8191;
 constexpr Duration kLongestNap = Duration::us(200);
 
 volatile std::sig_atomic_t stop_requested = 0;
+volatile std::sig_atomic_t reread_requested = 0;
 
 void request_stop(int) {
   stop_requested = 1;
+}
+
+void request_reread(int) {
+  reread_requested = 1;
+}
+
+// A bad file changes nothing.
+void reread(const Options& options, Direction& a_to_b, Direction& b_to_a) {
+  reread_requested = 0;
+  try {
+    const Duration delay = read_delay(options.delay_file, options.impairment.delay);
+    a_to_b.set_delay(delay);
+    b_to_a.set_delay(delay);
+    std::printf("delay %lld ns\n", static_cast<long long>(delay.to_ns()));
+    std::fflush(stdout);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "tributary-impair: %s\n", error.what());
+  }
 }
 
 Instant clock_now() {
@@ -45,9 +64,10 @@ Duration next_nap(Duration last, Instant now, Instant release) {
   return release <= now ? Duration() : std::min(longer, release - now);
 }
 
-void run(Direction& a_to_b, Direction& b_to_a) {
+void run(const Options& options, Direction& a_to_b, Direction& b_to_a) {
   Duration napped;
   while (stop_requested == 0) {
+    if (reread_requested != 0) reread(options, a_to_b, b_to_a);
     const Instant now = clock_now();
     const std::size_t work = a_to_b.do_work(now) + b_to_a.do_work(now);
     if (work != 0) {
@@ -84,7 +104,7 @@ void serve(const Options& options) {
     Direction b_to_a(b, a, options.impairment, options.seed * 2 + 1, options.first_losses);
     std::printf("ready seed=%llu\n", static_cast<unsigned long long>(options.seed));
     std::fflush(stdout);
-    run(a_to_b, b_to_a);
+    run(options, a_to_b, b_to_a);
     print("a-to-b", a_to_b);
     print("b-to-a", b_to_a);
   }
@@ -101,6 +121,7 @@ int main(int argc, char** argv) {
   if (const auto status = parse_options(argc, argv, options)) return *status;
   std::signal(SIGINT, request_stop);
   std::signal(SIGTERM, request_stop);
+  if (!options.delay_file.empty()) std::signal(SIGHUP, request_reread);
   try {
     start_eal();
     serve(options);

@@ -4,7 +4,9 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <fstream>
 #include <limits>
+#include <stdexcept>
 #include <utility>
 
 #include "tools/cli/app.h"
@@ -74,6 +76,17 @@ std::optional<Duration> parse_duration(const std::string& text) {
   return std::nullopt;
 }
 
+Duration read_delay(const std::string& file, Duration otherwise) {
+  std::ifstream in(file);
+  if (!in) return otherwise;
+  std::string text;
+  std::getline(in, text);
+  const auto delay = parse_duration(text);
+  if (!delay)
+    throw std::runtime_error(file + ": '" + text + "' is not a delay; allowed: 0, or 1us to 60s");
+  return *delay;
+}
+
 std::optional<FirstLossConfig> parse_first_loss(const std::string& text) {
   using enum wire::PacketType;
   const std::size_t colon = text.find(':');
@@ -105,6 +118,8 @@ std::optional<int> parse_options(int argc, const char* const* argv, Options& opt
   add_share(app, "--reorder", options.impairment.reorder_ppm, "share of frames held back");
   add_share(app, "--corrupt", options.impairment.corrupt_ppm, "share of frames with a flipped bit");
   add_time(app, "--delay", options.impairment.delay, "delay of every frame");
+  app.add_option("--delay-file", options.delay_file,
+                 "file whose first line replaces --delay; read when SIGHUP comes");
   add_time(app, "--reorder-delay", options.impairment.reorder_delay,
            "how long reordered frames are held back (default 500us)");
   const cli::Validator some =

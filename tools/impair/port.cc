@@ -62,7 +62,7 @@ void start_eal() {
   for (std::size_t i = 0; i < words.size(); ++i) argv[i] = words[i].data();
   if (rte_eal_init(static_cast<int>(argv.size()), argv.data()) < 0)
     fail("cannot start the EAL", rte_errno);
-  // What a memif client does to its memory must not end this process.
+  // A memif client that takes away its memory must not end this process.
   dataplane::install_fault_handlers();
   dataplane::disconnect_after_bursts();
 }
@@ -124,7 +124,7 @@ std::uint16_t Port::receive(rte_mbuf** frames, std::uint16_t capacity, std::uint
 std::uint16_t Port::transmit(rte_mbuf** frames, std::uint16_t count) const {
   std::uint16_t sent = 0;
   const auto burst = [&] { sent = rte_eth_tx_burst(id, 0, frames, count); };
-  // A call that did not end: nobody knows which frames it has freed, and none may be touched.
+  // The call did not end. It may have freed any of the frames, so none may be touched.
   return dataplane::guarded(burst) != dataplane::Guarded::cut_short ? sent : count;
 }
 

@@ -21,7 +21,7 @@ struct Port {
 
   [[nodiscard]] bool link_up() const;
 
-  // Both return how many frames they moved. What transmit() does not take stays the caller's.
+  // Both return how many frames they moved. Frames that transmit() does not take stay the caller's.
   std::uint16_t receive(rte_mbuf** frames, std::uint16_t capacity, std::uint16_t queue = 0) const;
   std::uint16_t transmit(rte_mbuf** frames, std::uint16_t count) const;
 };

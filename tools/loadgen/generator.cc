@@ -272,9 +272,8 @@ void Generator::on_ipv4(std::size_t port, std::span<const std::byte> packet, Ins
   }
 }
 
-// The ports take turns in one stream of all. What could not be sent in time is made up for, as long
-// as it is not more than a tenth of a second's: a virtual CPU may be away for long, ports that are
-// full stay so.
+// The ports take turns in one stream of all. A delay is made up for, up to a tenth of a second: a
+// virtual CPU may be away for long, and ports that are full stay so.
 std::size_t Generator::send_plain(Instant now) {
   const Duration interval = Duration::ns(
       static_cast<std::int64_t>(1'000'000'000 / std::max<std::uint64_t>(options_.l2_rate, 1)));

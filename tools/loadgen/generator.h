@@ -33,7 +33,7 @@ class Generator {
   Report run();
 
  private:
-  // Who is behind a port: by address, and by job for what is sent to all of a job.
+  // Players behind a port: by address, and by job for packets to a job's group.
   struct Behind {
     std::vector<Player*> players;
     std::unordered_map<std::uint32_t, Player*> by_ipv4;

@@ -40,7 +40,7 @@ class Histogram {
 
  private:
   static constexpr unsigned kSubBits = 5;
-  static constexpr std::size_t kDoublings = 36;  // up to 18 minutes; what is longer counts as that
+  static constexpr std::size_t kDoublings = 36;  // up to 18 minutes; longer times count as that
   using Buckets = LogHistogram<kSubBits, (std::size_t{kDoublings} << kSubBits) + 1, kSubBits>;
 
   Buckets buckets_;

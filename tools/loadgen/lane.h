@@ -29,7 +29,7 @@ class Lane : public FrameSink {
   [[nodiscard]] virtual std::string trouble() const { return {}; }
   // Offers what waits to the device; returns how many frames went.
   virtual std::size_t flush() = 0;
-  // A burst, whose frames are there until release(). Of a frame in several pieces the beginning.
+  // A burst, whose frames are there until release(). Only the first segment of a chained frame.
   virtual std::span<const Frame> receive(Instant now) = 0;
   virtual void release() = 0;
 };

@@ -1,6 +1,6 @@
 // tributary-loadgen: plays the workers of a switch's jobs over DPDK ports, and checks every sum.
 //
-// SIGINT or SIGTERM ends it gracefully: what is open is finished, the switch is told, the report is
+// SIGINT or SIGTERM ends it gracefully: open ops are finished, the switch is told, the report is
 // written. A second one ends the process at once.
 #include <algorithm>
 #include <csignal>

@@ -12,14 +12,14 @@ constexpr Duration kAnswerLimit = Duration::ms(500);
 constexpr Duration kReconnectInterval = Duration::ms(100);
 constexpr Duration kLookInterval = Duration::ms(10);
 
-// The switch has read a buffer before it is written again: its lines, and the page's place in the
-// TLB, are somewhere else. They are fetched while the frames before it are written, as long as the
-// last one was; of what is longer a CPU finds the rest itself.
+// The switch has read a buffer before it is written again, so its cache lines and TLB entry are
+// elsewhere. They are fetched while the frames before it are written, for the length of the last
+// frame; the CPU's own prefetcher covers longer frames.
 constexpr std::uint16_t kAhead = 3;
 constexpr std::size_t kFetchedBytes = 1536;
 
-// In so many words: of the baseline that the generator is compiled for, builtins fetch for reading
-// only, and whoever writes then waits to own the line.
+// As assembly: for the baseline of the generator's build, builtins prefetch for reading only, and a
+// write then waits to own the line.
 void fetch_for_writing(std::span<std::byte> frame) {
   for (std::size_t at = 0; at < std::min(frame.size(), kFetchedBytes); at += 64) {
 #if defined(__x86_64__)

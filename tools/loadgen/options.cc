@@ -79,7 +79,7 @@ void add_late(cli::App& app, Options& options) {
              options.late.insert_or_assign(late->first, late->second);
            }
          },
-         "rank that issues each op so much after the others; repeatable")
+         "rank that issues each op so much later than the rest; repeatable")
       ->type_name("RANK:TIME")
       ->expected(1)
       ->take_all();
@@ -112,9 +112,9 @@ void add_load(cli::App& app, Options& options) {
   app.add_option("--ops", options.ops, "ops of each job (default: until --duration or a signal)");
   add_time(app, "--duration", options.duration, "how long ops are issued");
   add_time(app, "--warm-up", options.warm_up,
-           "of that, the beginning, which counts in no rate, latency or lag (default: 0s)");
+           "part of that at the beginning, which counts in no rate, latency or lag (default: 0s)");
   add_parsed(app, "--dtype", options.dtype, parse_dtype, "float32 or int32", "TYPE",
-             "of the data (default: float32)");
+             "type of the data (default: float32)");
   app.add_option("--op-chunks", options.op_chunks, "chunks of an op (default: 16)")
       ->check(cli::range(1, 4096));
   app.add_option("--loss-group", options.loss_group, "as of the library's communicators")
@@ -148,9 +148,9 @@ void add_faults(cli::App& app, Options& options) {
       ->take_all();
   app.add_option("--l2-macs", options.l2_stations, "stations of that (default: 1024)")
       ->check(cli::range(2, 1'000'000));
-  app.add_option("--l2-bytes", options.l2_bytes, "of a frame (default: 256)")
+  app.add_option("--l2-bytes", options.l2_bytes, "bytes of a frame (default: 256)")
       ->check(cli::range(60, 9234));
-  app.add_option("--seed", options.seed, "of all chances (default: 1)");
+  app.add_option("--seed", options.seed, "seed of all random choices (default: 1)");
 }
 
 }  // namespace
@@ -197,7 +197,8 @@ std::optional<int> parse_options(int argc, const char* const* argv, Options& opt
   app.add_flag("--quiet", options.quiet, "no line a second on standard error");
   app.add_flag("--busy", options.busy, "never sleep, also when there is nothing to do");
   app.add_flag("--hugepages", options.hugepages, "take memory from hugepages");
-  app.add_option("--dpdk-log-level", options.dpdk_log_level, "of DPDK's libraries and drivers")
+  app.add_option("--dpdk-log-level", options.dpdk_log_level,
+                 "log level of DPDK's libraries and drivers")
       ->check(cli::is_member(
           {"emergency", "alert", "critical", "error", "warning", "notice", "info", "debug"}));
   return app.run(argc, argv);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint32_t kFirstIpv4 = 0x0A500000;  // 10.80.0.0/14: as many as workers can be
 constexpr std::uint32_t kIpv4Mask = 0xFFFC0000;
-// What DPDK's driver takes where devargs say nothing.
+// Defaults of DPDK's driver where devargs give no value.
 constexpr char kMemifSocket[] = "/run/memif.sock";
 constexpr std::size_t kMemifLog2Frames = 10;
 

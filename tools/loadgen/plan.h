@@ -1,4 +1,4 @@
-// Who is played, and where: derived from the switch's own configuration.
+// The workers to play, and their ports: derived from the switch's own configuration.
 #pragma once
 
 #include <cstdint>

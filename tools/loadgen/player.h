@@ -5,7 +5,7 @@
 //   sink result  ─▶ (lost) ─▶ session ─▶ taken? ─▶ compared with the known sum, timed from its
 //   first send
 //
-// What the session keeps of an op's data is never looked at: contributions are made as they are
+// The session's copies of an op's data are never looked at: contributions are made as they are
 // sent, results compared as they arrive. So all ops of all players share one piece of memory.
 //
 // Pure: no clock, no I/O.
@@ -29,10 +29,10 @@ namespace tributary::loadgen {
 
 // Shares of packets, in parts per million.
 struct Faults {
-  std::uint32_t lose_ppm = 0;       // of what is sent, and of the results that arrive
-  std::uint32_t duplicate_ppm = 0;  // of what is sent
+  std::uint32_t lose_ppm = 0;       // packets that are sent, and results that arrive
+  std::uint32_t duplicate_ppm = 0;  // packets that are sent
   std::uint32_t garbage_ppm = 0;    // contributions that a damaged one is sent beside
-  std::uint32_t falsify_ppm = 0;  // contributions whose data is not what is known: the check fails
+  std::uint32_t falsify_ppm = 0;    // contributions with wrong data: the check fails
 };
 
 struct PlayerOptions {
@@ -78,7 +78,7 @@ class Player {
   }
   [[nodiscard]] const PlayerCounts& counts() const { return counts_; }
   [[nodiscard]] const Histogram& latencies() const { return latencies_; }
-  // What is measured begins now.
+  // The measurement begins now.
   void warmed_up() {
     latencies_ = {};
     counts_.warm_up_verified = counts_.verified;

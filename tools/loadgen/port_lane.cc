@@ -61,7 +61,7 @@ std::size_t PortLane::flush() {
   return sent;
 }
 
-// Of a chained frame the beginning, which is refused like any that is cut short.
+// Only the first segment of a chained frame, which is refused like any that is cut short.
 std::span<const Frame> PortLane::receive(Instant /*now*/) {
   count_ = port_.receive(received_.data(), kBurst);
   for (std::uint16_t i = 0; i < count_; ++i)

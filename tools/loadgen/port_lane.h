@@ -1,6 +1,7 @@
 // A lane over a DPDK driver.
 //
-// What the device does not take stays, in order; a lane without room asks its players to wait.
+// Frames that the device does not take stay, in order; a lane without room asks its players to
+// wait.
 #pragma once
 
 #include <rte_mbuf.h>

@@ -7,7 +7,7 @@
 namespace tributary::loadgen {
 namespace {
 
-// Of what was verified after the warm-up.
+// Rate of results verified after the warm-up.
 double per_second(std::uint64_t all, std::uint64_t before, const Report& report) {
   const double seconds = report.seconds - report.warm_up_seconds;
   return seconds > 0 ? static_cast<double>(all - before) / seconds : 0;

@@ -1,4 +1,4 @@
-// What a run has shown: figures of each job and of all, as a table or as JSON.
+// Results of a run: figures of each job and of all, as a table or as JSON.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What operators ask of a node: fill, pin, evict, verify, status.
+// Operators' commands to a node: fill, pin, evict, verify, status.
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>

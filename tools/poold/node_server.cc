@@ -141,9 +141,11 @@ bool NodeServer::greet(MessageStream& stream, std::uint64_t& lease) {
   const Hello* const hello = first ? std::get_if<Hello>(&*first) : nullptr;
   if (hello == nullptr) return false;
   const auto refuse = [&](const std::string& text) {
+    {
+      const std::lock_guard lock(mutex_);
+      ++denied_;
+    }
     stream.send(Failure{text}, kSendTime);
-    const std::lock_guard lock(mutex_);
-    ++denied_;
     return false;
   };
   if (hello->version != kProtocolVersion)

@@ -27,7 +27,7 @@
 
 namespace tributary::poold {
 
-// What status and metrics show; a snapshot.
+// A snapshot for status and metrics.
 struct NodeStatus {
   std::uint64_t capacity_bytes = 0;
   std::uint64_t used_bytes = 0;

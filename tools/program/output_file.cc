@@ -57,7 +57,7 @@ void write_beside(const std::string& path, Pieces pieces, const struct stat* old
   int error = 0;
   if (old != nullptr) {
     // The owner first: a change of it takes the set-user-id bits away. Only root may give files to
-    // others; for anyone else the file becomes their own.
+    // others; for any other user the file becomes their own.
     [[maybe_unused]] const int given = ::fchown(fd, old->st_uid, old->st_gid);
     if (::fchmod(fd, old->st_mode & kPermissions) != 0) error = errno;
   }

@@ -16,7 +16,7 @@ namespace {
 
 using worker::FileDescriptor;
 
-// Of one call of write() or read().
+// Most bytes of one call of write() or read().
 constexpr std::size_t kPiece = std::size_t{8} << 20;
 
 [[noreturn]] void fail(const std::string& path, const char* what) {
@@ -53,7 +53,7 @@ std::optional<std::vector<std::byte>> read_all(const std::string& path, std::uin
   if (!file && errno == ENOENT) return std::nullopt;
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0) fail(path, "cannot open");
-  // What is too long is refused by its length, and need not be read.
+  // A file that is too long is refused by its length, and need not be read whole.
   const auto length = static_cast<std::uint64_t>(status.st_size);
   std::vector<std::byte> bytes(static_cast<std::size_t>(std::min(length, most + 1)));
   std::size_t done = 0;

@@ -46,7 +46,7 @@ class Checkpoints {
   // After finish(): no model has a whole step that is not on disk.
   [[nodiscard]] bool all_kept() const { return all_kept_; }
 
-  // Of the job at this place; nullptr: it keeps none.
+  // Counters of the job at this place; nullptr: it keeps no checkpoints.
   [[nodiscard]] const CheckpointCounters* counters(std::size_t place) const {
     return entries_[place] ? &entries_[place]->counters : nullptr;
   }

@@ -25,7 +25,7 @@
 #include "tools/psd/checkpoint_lock.h"
 #include "tools/psd/make_udp_port.h"
 #include "tools/psd/show.h"
-#include "worker/api/host_loop.h"
+#include "worker/host/host_loop.h"
 
 namespace tributary::psd {
 namespace {
@@ -95,7 +95,7 @@ int serve(const config::ServerConfig& config, const Options& options) {
   std::thread thread([&loop] { loop.run(); });
   std::optional<control::SocketServer> socket;
   const auto stop = [&] {
-    socket.reset();  // nobody may ask a loop that no longer answers
+    socket.reset();  // no client may ask a loop that no longer answers
     loop.stop();
     thread.join();
   };
@@ -159,7 +159,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", std::string("tributary-psd ") + TRIBUTARY_VERSION);
   if (const auto status = app.run(argc, argv)) return *status;
   const int status = tributary::psd::run(options);
-  // What a server says at its start may go nowhere; what was asked for may not.
+  // Output of a daemon at its start may be lost; the output of --check and --print-config may not.
   if (!options.check && !options.print_config) return status;
   return tributary::tools::finish_output("tributary-psd", status);
 }

@@ -9,7 +9,7 @@
 
 #include "config/text/codec.h"
 #include "dataplane/port/eal.h"
-#include "worker/api/host_loop.h"
+#include "worker/host/host_loop.h"
 
 namespace tributary::psd {
 namespace {

@@ -1,4 +1,4 @@
-// The packet loop of a parameter server: that of every completion host (worker/api/host_loop.h),
+// The packet loop of a parameter server: that of every completion host (worker/host/host_loop.h),
 // and beside it what operators ask, and snapshots of models.
 //
 // run() is one thread's; other threads read counters, or ask through mailbox().
@@ -12,11 +12,11 @@
 #include "config/server/server_config.h"
 #include "dataplane/io/mailbox.h"
 #include "tools/psd/checkpoints.h"
-#include "worker/api/host_loop.h"
+#include "worker/host/host_loop.h"
 
 namespace tributary::psd {
 
-// What to change, for whoever reads the log. `seat` has an objection.
+// A log line about a seat with an objection: what to change in the configuration.
 std::string describe_refusal(const completion::ServerSeatStatus& seat, std::uint32_t root_ipv4);
 
 class ServerLoop {

@@ -198,8 +198,9 @@ std::vector<prometheus::MetricFamily> Metrics::Collect() const {
   count("tributary_server_sent_total", "Datagrams sent", loop_.counters().sent);
   count("tributary_server_sent_bytes_total", "Bytes of those", loop_.counters().sent_bytes);
   count("tributary_server_starts_total", "Epochs and terms begun", server.counters().starts);
-  count("tributary_server_ended_total", "Of those, ended by their root", server.counters().ended);
-  count("tributary_server_lapsed_total", "Of those, whose root fell silent",
+  count("tributary_server_ended_total", "Epochs and terms that their root ended",
+        server.counters().ended);
+  count("tributary_server_lapsed_total", "Epochs and terms whose root fell silent",
         server.counters().lapsed);
   count("tributary_server_refused_total", "Jobs that their root was told other things about",
         server.counters().refused);

@@ -1,4 +1,4 @@
-// What a parameter server answers to `tributary show`, and its metrics.
+// A parameter server's answers to `tributary show`, and its metrics.
 #pragma once
 
 #include <prometheus/collectable.h>

@@ -1,10 +1,10 @@
 """Scapy layer of the Tributary aggregation protocol, version 1.
 
 Written from docs/protocol.md alone and sharing nothing with core/wire, so that the two check each
-other (tests/golden). People use it to read captures and to craft packets; see README.md here.
+other (tests/golden). It serves to read captures and to craft packets; see README.md here.
 
     Ether/IP/UDP(dport=47000)/Tributary(type="probe", job=1, ...)
-    Ether/IP/UDP(sport=49152, dport=4791)/BTH(opcode=4)/RocePadding/Tributary(...)/Raw(...)
+    Ether/IP/UDP(sport=49152, dport=4791)/BTH(opcode=0x64)/DETH(source_qp=17)/RocePadding/Tributary(...)
 
 What is left at None is filled in at build time: extension lengths and padding, the element count,
 the CRC32C.
@@ -13,8 +13,8 @@ import struct
 
 from scapy.contrib.roce import BTH
 from scapy.fields import (BitEnumField, BitField, ByteEnumField, ByteField, Field, FieldLenField,
-                          FieldListField, FlagsField, IntField, IPField, LongField,
-                          PacketListField, ShortField, SignedShortField, StrFixedLenField,
+                          FieldListField, FlagsField, IPField, IntField, LongField, PacketListField,
+                          ShortEnumField, ShortField, SignedShortField, StrFixedLenField,
                           StrLenField, XIntField, XLongField)
 from scapy.layers.inet import UDP
 from scapy.packet import Packet, bind_layers
@@ -27,7 +27,7 @@ ROCE_LEAD_BYTES = 10
 PACKET_TYPES = {
     1: "contribution", 2: "aggregate", 3: "result", 4: "escalation", 5: "probe", 6: "pending",
     7: "unknown", 8: "ack", 9: "nack", 10: "abort", 11: "join", 12: "start", 13: "lease",
-    14: "leave",
+    14: "leave", 15: "put", 16: "stored", 17: "get", 18: "data", 19: "refuse",
 }
 FLAGS = ["at-ps", "resend", "collision", "bypass", "partial", "verified", "overflow",
          "float-retry", "degraded", "raw", "modular", "params", "ce", "excluded",
@@ -53,12 +53,15 @@ REASONS = {
     32: "lease-expired", 33: "rank-left", 34: "rank-restarted", 35: "op-mismatch",
     36: "shutdown",
     37: "parent-lost", 38: "host-lost", 39: "model-lost", 40: "model-mismatch",
-    41: "configuration-changed", 42: "broken-invariant",
+    41: "configuration-changed", 42: "broken-invariant", 48: "names-off", 49: "bad-name",
+    50: "foreign-name", 51: "not-allowed", 52: "name-taken", 53: "name-unknown", 54: "names-full",
+    55: "names-busy", 56: "value-too-large",
 }
+DRAIN_STEPS = {1: "able", 2: "wanted", 3: "ask", 4: "answer", 5: "refuse", 6: "end", 7: "resume"}
 EXTENSION_TYPES = {
     0: "padding", 1: "missing-ids", 2: "rank-bitmap", 3: "task-information", 4: "authentication",
     5: "crc32c", 6: "result-info", 7: "degraded-list", 8: "error", 9: "target-rank", 10: "nonce",
-    11: "start-info",
+    11: "start-info", 12: "drain", 13: "name", 14: "value-info",
 }
 
 
@@ -73,7 +76,7 @@ def crc32c(data, crc=0):
 
 
 class Extension(Packet):
-    """What all extensions share: critical bit and type, length in words, an inline value."""
+    """Common part of all extensions: critical bit and type, length in words, an inline value."""
 
     # Type number, whether a writer marks it critical, name of the inline field.
     number, is_critical, inline_name = None, 0, "inline"
@@ -188,9 +191,31 @@ class StartInfo(Extension):
         ByteField("notify", 0)]
 
 
+class Drain(Extension):
+    """Critical in every step but the first, by which a JOIN says that its sender can drain."""
+    name = "Tributary drain"
+    fields_desc = head(12, 1, ShortEnumField("step", 2, DRAIN_STEPS)) + [
+        XLongField("id", 0), IntField("op", 0), IntField("by", 0)]
+
+
+class Name(Extension):
+    """The inline value is the text's length; zero bytes pad it to words."""
+    name = "Tributary name"
+    fields_desc = head(13, 1, FieldLenField("length", None, fmt="H", length_of="text")) + [
+        StrLenField("text", b"", length_from=lambda p: min(p.length, rest_bytes(p))),
+        StrLenField("pad", b"", length_from=lambda p: rest_bytes(p) - min(p.length, rest_bytes(p)))]
+
+
+class ValueInfo(Extension):
+    name = "Tributary value info"
+    fields_desc = head(14, 1) + [XLongField("digest", 0), LongField("bytes", 0),
+                                 IntField("segments", 0)]
+
+
 EXTENSION_CLASSES = {
     0: Padding, 1: MissingIds, 2: RankBitmap, 3: TaskInformation, 4: Authentication, 5: Crc32c,
     6: ResultInfo, 7: DegradedList, 8: OpError, 9: TargetRank, 10: Nonce, 11: StartInfo,
+    12: Drain, 13: Name, 14: ValueInfo,
 }
 
 
@@ -280,6 +305,13 @@ class RocePadding(Packet):
     fields_desc = [StrFixedLenField("zero", b"\0" * ROCE_LEAD_BYTES, ROCE_LEAD_BYTES)]
 
 
+class DETH(Packet):
+    """Datagram extended transport header, of SENDs on UD queue pairs; Scapy has none."""
+
+    name = "DETH"
+    fields_desc = [XIntField("q_key", 0x01234567), ByteField("reserved", 0), BitField("source_qp", 0, 24)]
+
+
 def bind_ports(base=UDP_BASE_PORT, shards=MAX_SHARDS):
     """Decode UDP ports base … base+shards−1, in either direction, as Tributary."""
     for port in range(base, base + shards):
@@ -291,4 +323,7 @@ bind_ports()
 # SEND_ONLY of the reliable and the unreliable connected transports.
 bind_layers(BTH, RocePadding, opcode=0x04)
 bind_layers(BTH, RocePadding, opcode=0x24)
+# SEND_ONLY of UD, which switches take.
+bind_layers(BTH, DETH, opcode=0x64)
+bind_layers(DETH, RocePadding)
 bind_layers(RocePadding, Tributary)

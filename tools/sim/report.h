@@ -1,4 +1,4 @@
-// A summary for people's eyes, and for programs.
+// A summary as text for the user, and as JSON for programs.
 #pragma once
 
 #include <nlohmann/json.hpp>

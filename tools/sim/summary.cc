@@ -39,7 +39,7 @@ JobSummary summarize_job(sim::JobMeasurements& m) {
   return s;
 }
 
-// Of the deepest branch.
+// Depth of the deepest branch.
 std::uint32_t levels_of(const sim::Scenario& scenario) {
   if (scenario.fat_tree.levels > 0) return scenario.fat_tree.levels;
   std::map<std::string, std::uint32_t> levels;

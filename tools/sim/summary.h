@@ -36,7 +36,7 @@ struct JobSummary {
   Percentiles slot_hold;
   double goodput_bytes_per_second = 0;  // of one rank, over the time the job was active
   LinkUse up, down;
-  // What a ring allreduce of the same ops carries on each link, each way: 2 (N-1)/N X.
+  // Bytes that a ring allreduce of the same ops carries on each link, each way: 2 (N-1)/N X.
   double ring_bytes = 0;
   std::uint64_t contributions = 0;
   std::uint64_t completions = 0;
@@ -47,7 +47,7 @@ struct JobSummary {
   std::vector<Duration> slot_holds;  // sorted
 };
 
-// What simulating took.
+// Time that the simulation took.
 struct RunTime {
   double wall_seconds = 0;
   double processor_seconds = 0;
@@ -69,7 +69,7 @@ struct Summary {
   std::uint64_t trace_hash = 0;
   RunTime run_time;
 
-  // Of processor time: what one core does that has nothing else to do.
+  // Per second of processor time: the rate of one core that has nothing else to do.
   [[nodiscard]] double events_per_second() const {
     return run_time.processor_seconds > 0 ? static_cast<double>(events) / run_time.processor_seconds
                                           : 0;

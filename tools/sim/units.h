@@ -1,4 +1,4 @@
-// Quantities as people read them: "64 MiB", "1.50 ms", "12.3 Gbit/s".
+// Quantities as text: "64 MiB", "1.50 ms", "12.3 Gbit/s".
 #pragma once
 
 #include <cstdint>

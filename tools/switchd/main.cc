@@ -14,6 +14,7 @@
 #include <optional>
 #include <utility>
 
+#include "aggregator/names/name_memory.h"
 #include "config/load/load.h"
 #include "config/model/devargs.h"
 #include "config/plan/aggregation_memory.h"
@@ -23,17 +24,21 @@
 #include "config/topology/document.h"
 #include "config/topology/topology.h"
 #include "control/capture/capture.h"
+#include "control/change/drain.h"
 #include "control/change/exclude.h"
 #include "control/change/place_host.h"
 #include "control/change/request.h"
 #include "control/change/running_config.h"
+#include "control/collisions/collision_watch.h"
 #include "control/events/event_log.h"
 #include "control/events/event_watch.h"
 #include "control/metrics/metrics.h"
 #include "control/show/show.h"
 #include "control/socket/socket_server.h"
 #include "control/stragglers/straggler_watch.h"
+#include "control/telemetry/report_thread.h"
 #include "dataplane/port/eal.h"
+#include "dataplane/rdma/rdma_memory.h"
 #include "dataplane/switch/switch.h"
 #include "tools/cli/app.h"
 #include "tools/daemon/daemon.h"
@@ -59,7 +64,8 @@ struct Options {
 using tools::report;
 
 std::string memory_text(const config::SwitchConfig& config) {
-  return config::describe_memory(config) + config::describe_hosted(config);
+  return config::describe_memory(config) + config::describe_hosted(config) +
+         aggregator::describe_names(config) + dataplane::describe_rdma(config);
 }
 
 // Mistakes of the port devargs, which only the data plane can judge.
@@ -167,7 +173,7 @@ std::string reload(control::RunningConfig& running, const std::string& path, con
   throw;
 }
 
-// For nobody who waits for an answer.
+// No client waits for an answer, so errors go to the log.
 void reload_on_signal(control::RunningConfig& running, const std::string& path, const Tell& tell) {
   try {
     reloaded(path, running.reload_patiently(), tell);
@@ -191,11 +197,30 @@ nlohmann::ordered_json set_keys(control::RunningConfig& running, const control::
   throw;
 }
 
-// What `show events` asks for: "" for all, or seconds; nullopt: another table.
+// A change that holds, but for a part of it, is made.
+void remedy_collisions(control::RunningConfig& running, const control::CollisionRemedy& remedy,
+                       const Tell& tell) try {
+  set_keys(running, {.values = {{remedy.key, remedy.value}}}, tell);
+} catch (const control::TakenButNotWhole&) {  // told
+}
+
+// The span that `show events` asks for: "" for all, or seconds; nullopt: another table.
 std::optional<std::string> events_asked(const std::string& what) {
   if (what == "events") return "";
   if (what.rfind("events ", 0) == 0) return what.substr(7);
   return std::nullopt;
+}
+
+control::ShowAnswer answer_show(const std::string& what, control::Show& show,
+                                control::RunningConfig& running,
+                                const control::CollisionWatch& collisions,
+                                const control::EventLog& log) {
+  if (what == "overrides") return running.overrides();
+  if (what == "assigned") return running.assigned();
+  if (what == "collisions") return collisions.rows();
+  if (const auto which = events_asked(what))
+    return control::show_events(log, *which, std::chrono::system_clock::now());
+  return show.answer(what);
 }
 
 nlohmann::ordered_json assign(control::RunningConfig& running, control::AssignRequest request,
@@ -210,7 +235,16 @@ nlohmann::ordered_json assign(control::RunningConfig& running, control::AssignRe
   return answer;
 }
 
-// What a manager assigned before the switch stopped.
+std::vector<std::uint32_t> drain(dataplane::Switch& sw, const control::DrainRequest& request,
+                                 const Tell& tell) {
+  std::vector<std::uint32_t> jobs = control::drain_jobs(sw, request);
+  if (!jobs.empty())
+    tell(control::list_of_jobs(jobs) +
+         (request.undo ? ": held no more" : ": drained and held, until `tributary drain --undo`"));
+  return jobs;
+}
+
+// The document that a manager assigned before the switch stopped.
 std::optional<config::Assigned> kept_document(const Options& options) {
   if (options.assigned_path.empty() || !std::filesystem::exists(options.assigned_path)) return {};
   return config::parse_assigned(config::read_file(options.assigned_path), options.assigned_path);
@@ -246,6 +280,11 @@ int serve(Start start, const Options& options) {
        [&](const config::SwitchConfig& next) { return changer->apply(next); },
        [&](const std::string& text) { tools::write_file(options.assigned_path, text); }},
       std::move(start.assigned));
+  std::optional<control::CollisionWatch> collisions(
+      std::in_place, sw, tell,
+      [&](const control::CollisionRemedy& remedy) { remedy_collisions(running, remedy, tell); });
+  std::optional<control::ReportThread> reports;
+  if (config.telemetry.enabled()) reports.emplace(sw);
   std::optional<control::CaptureServer> captures(std::in_place, sw, tell);
   std::optional<control::SocketServer> socket;
   if (!config.control_socket.empty())
@@ -255,11 +294,7 @@ int serve(Start start, const Options& options) {
           return control::answer_request(
               line,
               [&](const std::string& what) -> control::ShowAnswer {
-                if (what == "overrides") return running.overrides();
-                if (what == "assigned") return running.assigned();
-                if (const auto which = events_asked(what))
-                  return control::show_events(log, *which, std::chrono::system_clock::now());
-                return show.answer(what);
+                return answer_show(what, show, running, *collisions, log);
               },
               [&](const control::ExcludeRequest& wish) { return control::exclude_rank(sw, wish); },
               [&] { return reload(running, options.config_path, tell); },
@@ -267,7 +302,8 @@ int serve(Start start, const Options& options) {
               [&](const control::SetRequest& wish) { return set_keys(running, wish, tell); },
               [&](const control::AssignRequest& wish) {
                 return assign(running, wish, options, tell);
-              });
+              },
+              [&](const control::DrainRequest& wish) { return drain(sw, wish, tell); });
         },
         control::SocketServer::Options{
             .takeover = [&](std::string_view line,
@@ -282,8 +318,9 @@ int serve(Start start, const Options& options) {
   daemon.announce_ready(options.ready_fd);
   daemon.wait({[&] { reload_on_signal(running, options.config_path, tell); },
                [&sw] { return sw.heartbeat(); }});
-  socket.reset();  // nobody may ask a loop that no longer answers
+  socket.reset();  // no client may ask a loop that no longer answers
   captures.reset();
+  collisions.reset();  // which changes jobs
   changer.reset();
   events.reset();
   sw.stop();
@@ -341,12 +378,13 @@ int main(int argc, char** argv) {
   app.add_flag("--check", options.check, "check the configuration, print every mistake, exit");
   app.add_flag("--print-config", options.print_config, "print it with all defaults, exit");
   app.add_ready_fd(options.ready_fd);
-  app.add_option("--dpdk-log-level", options.dpdk_log_level, "of DPDK's libraries and drivers")
+  app.add_option("--dpdk-log-level", options.dpdk_log_level,
+                 "log level of DPDK's libraries and drivers")
       ->check(tributary::cli::is_member(
           {"emergency", "alert", "critical", "error", "warning", "notice", "info", "debug"}));
   app.add_option("--log-level", options.log_level, "leave out lines that are less important")
       ->check(tributary::cli::is_member({"error", "warning", "notice", "info"}));
-  app.add_option("--log-format", options.log_format, "of the log on standard error")
+  app.add_option("--log-format", options.log_format, "format of the log on standard error")
       ->check(tributary::cli::is_member({"text", "json"}));
   app.set_version_flag("--version", std::string("tributary-switchd ") + TRIBUTARY_VERSION + ", " +
                                         tributary::dataplane::dpdk_version());
@@ -355,7 +393,7 @@ int main(int argc, char** argv) {
   tools::set_log({*tributary::parse_log_level(options.log_level),
                   options.log_format == "json" ? tools::LogFormat::json : tools::LogFormat::text});
   const int status = tributary::run(options);
-  // What a server says at its start may go nowhere; what was asked for may not.
+  // Output of a daemon at its start may be lost; the output of --check and --print-config may not.
   if (!options.check && !options.print_config) return status;
   return tributary::tools::finish_output("tributary-switchd", status);
 }

@@ -3,13 +3,18 @@
 #include <arpa/inet.h>
 
 #include <array>
+#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "control/metrics/metric_family.h"
+#include "tools/telemetryd/history_pages.h"
+#include "tools/telemetryd/metric_families.h"
+#include "tools/telemetryd/page.h"
 
 namespace tributary::telemetryd {
 namespace {
 
+using control::HttpQuery;
 using nlohmann::ordered_json;
 using telemetry::FlowPath;
 using telemetry::LinkRecord;
@@ -30,6 +35,7 @@ ordered_json row_of(const telemetry::LinkKey& key, const LinkRecord& link, Insta
     row["p99_ns"] = link.percentile_ns(99);
     row["most_ns"] = link.latency_most_ns;
   }
+  if (link.link_ns != telemetry::kUnknown32) row["link_ns"] = link.link_ns;
   if (link.utilisation_ppm != telemetry::kUnknown32) row["utilisation_ppm"] = link.utilisation_ppm;
   if (link.queue_occupancy != telemetry::kUnknown24) row["queue"] = link.queue_occupancy;
   row["dropped"] = link.dropped;
@@ -50,6 +56,7 @@ ordered_json row_of(const FlowPath& flow, Instant now) {
           {"source_port", flow.key.source_port},
           {"destination", address_text(flow.key.destination)},
           {"destination_port", flow.key.destination_port},
+          {"protocol", flow.key.protocol},
           {"whole", flow.whole},
           {"reports", flow.reports},
           {"changes", flow.changes},
@@ -71,9 +78,9 @@ void add_counters(control::Families& out, const telemetry::RecordTable& table,
   add("tributary_telemetry_overrun_total", "Datagrams that found the socket's buffer full", false,
       number(counters.overrun));
   add("tributary_telemetry_reports_total", "Reports taken", false, number(of.reports));
-  add("tributary_telemetry_malformed_total", "Datagrams with lengths that cannot be", false,
+  add("tributary_telemetry_malformed_total", "Datagrams with invalid lengths", false,
       number(of.malformed));
-  add("tributary_telemetry_bad_packets_total", "Reported packets whose stack cannot be", false,
+  add("tributary_telemetry_bad_packets_total", "Reported packets with an invalid stack", false,
       number(of.bad_packets));
   add("tributary_telemetry_refused_links_total", "Hops of links beyond the limit", false,
       number(of.refused_links));
@@ -85,8 +92,11 @@ void add_counters(control::Families& out, const telemetry::RecordTable& table,
 void add_nodes(control::Families& out, const telemetry::RecordTable& table) {
   auto& lost = control::family(out, "tributary_telemetry_lost_total",
                                "Report datagrams missing by sequence number", false);
-  for (const auto& [node, tracker] : table.nodes())
-    control::sample(lost, {{"node", std::to_string(node)}}, static_cast<double>(tracker.lost()));
+  for (const auto& [reporter, tracker] : table.reporters())
+    control::sample(
+        lost,
+        {{"node", std::to_string(reporter.node)}, {"hardware", std::to_string(reporter.hardware)}},
+        static_cast<double>(tracker.lost()));
   auto& latency = control::family(out, "tributary_telemetry_hop_latency_seconds",
                                   "Latency in a node by egress port, averaged", true);
   for (const auto& [key, link] : table.links())
@@ -100,15 +110,31 @@ control::HttpPage json_page(std::string body) {
   return {200, "application/json", std::move(body)};
 }
 
+control::HttpServer::Pages pages_of(const Receiver& receiver) {
+  return {{"/healthz",
+           [](const HttpQuery&) {
+             return control::HttpPage{200, "text/plain", "ok\n"};
+           }},
+          {"/",
+           [](const HttpQuery&) {
+             return control::HttpPage{200, "text/html; charset=utf-8", kPage};
+           }},
+          {"/links", [&receiver](const HttpQuery&) { return json_page(links_json(receiver)); }},
+          {"/flows", [&receiver](const HttpQuery&) { return json_page(flows_json(receiver)); }}};
+}
+
 }  // namespace
 
 std::vector<prometheus::MetricFamily> ReceiverMetrics::Collect() const {
   control::Families out;
-  out.reserve(16);
-  receiver_.with_table([&out](const auto& table, const auto& counters, Instant) {
+  out.reserve(32);
+  receiver_.with_table([&out](const auto& table, const auto& counters, Instant now) {
     add_counters(out, table, counters);
     add_nodes(out, table);
+    add_ports(out, table, now);
   });
+  if (paths_ != nullptr) add_paths(out, *paths_);
+  if (history_ != nullptr) add_history(out, history_->counters());
   return out;
 }
 
@@ -131,13 +157,20 @@ std::string flows_json(const Receiver& receiver) {
   return rows.dump();
 }
 
-control::HttpServer::Pages pages(const Receiver& receiver) {
-  return {{"/healthz",
-           [] {
-             return control::HttpPage{200, "text/plain", "ok\n"};
-           }},
-          {"/links", [&receiver] { return json_page(links_json(receiver)); }},
-          {"/flows", [&receiver] { return json_page(flows_json(receiver)); }}};
+control::HttpServer::Pages pages(const Receiver& receiver, const PathWatch* paths,
+                                 const History* history) {
+  control::HttpServer::Pages all = pages_of(receiver);
+  if (history != nullptr)
+    add_history_pages(
+        all, std::make_shared<HistoryPages>(history->options().file, history->options().every),
+        [] { return static_cast<std::int64_t>(std::time(nullptr)); });
+  if (paths == nullptr) return all;
+  all["/paths"] = [paths](const HttpQuery&) { return json_page(paths->paths_json()); };
+  all["/decisions"] = [paths](const HttpQuery&) {
+    return json_page(paths->decisions_json(Receiver::now()));
+  };
+  all["/network"] = [paths](const HttpQuery&) { return json_page(paths->network_json()); };
+  return all;
 }
 
 }  // namespace tributary::telemetryd

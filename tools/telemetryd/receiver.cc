@@ -23,12 +23,6 @@ constexpr std::size_t kDatagramBytes = 9216;
 constexpr int kSocketBytes = 16 << 20;
 constexpr suseconds_t kTurnUs = 100'000;  // the thread looks so often whether it is to end
 
-Instant now() {
-  return Instant::from_ns(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                              std::chrono::steady_clock::now().time_since_epoch())
-                              .count());
-}
-
 template <typename T>
 bool parse_number(std::string_view text, T& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -90,6 +84,12 @@ void register_switch(Registered& switches, const std::string& text) {
     throw std::invalid_argument("--switch: '" + text + "'; allowed: NODE=IPV4, such as 7=10.0.0.7");
   if (!switches.emplace(node, address.s_addr).second)
     throw std::invalid_argument("--switch: node " + std::to_string(node) + " is registered twice");
+}
+
+Instant Receiver::now() {
+  return Instant::from_ns(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                              std::chrono::steady_clock::now().time_since_epoch())
+                              .count());
 }
 
 Receiver::Receiver(const ReceiverOptions& options)

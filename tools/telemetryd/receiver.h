@@ -2,8 +2,8 @@
 //
 //   UDP socket ─recvmmsg─▶ is (node, source address) registered? ─▶ RecordTable ◀─ HTTP thread
 //
-// One thread receives; the table is under a mutex, which it holds for a batch. What the kernel
-// drops because the socket's buffer is full is counted.
+// One thread receives; the table is under a mutex, which it holds for a batch. Datagrams that the
+// kernel drops because the socket's buffer is full are counted.
 #pragma once
 
 #include <netinet/in.h>
@@ -31,7 +31,7 @@ struct ReceiverOptions {
   telemetry::TableLimits limits;
 };
 
-// Both throw std::invalid_argument: what is wrong, and what is allowed.
+// Both throw std::invalid_argument that says what is wrong and what is allowed.
 sockaddr_in parse_endpoint(const std::string& option, const std::string& text);
 // "NODE=IPV4" into `switches`.
 void register_switch(Registered& switches, const std::string& text);
@@ -51,6 +51,8 @@ class Receiver {
   Receiver& operator=(const Receiver&) = delete;
 
   [[nodiscard]] int port() const { return port_; }
+  // The clock by which records are dated.
+  [[nodiscard]] static Instant now();
   // Grows as long as the thread lives.
   [[nodiscard]] std::uint64_t turns() const { return turns_; }
   // `look` must be quick: the thread waits meanwhile.

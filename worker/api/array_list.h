@@ -1,8 +1,8 @@
-// Several arrays as one: what an op on a list of them works on.
+// Several arrays treated as one, for an op on a list of arrays.
 //
-// Arrays that follow each other in memory are one already. Others are packed into memory of the
-// op's own by the thread that starts it, and unpacked by the progress thread before the op is done:
-// a copy each way, at the speed of memory, for the cost of one op in place of many.
+// Arrays that follow each other in memory are one already. Others are packed into the op's own
+// memory by the thread that starts it, and unpacked by the progress thread before the op is done: a
+// copy each way, at memory speed, for the cost of one op instead of many.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace tributary::worker {
 
-// Which ways data goes on this rank: out of the arrays, into them, or both.
+// How the op uses the arrays on this rank: reads them, writes them, or both.
 struct ListAccess {
   bool read = true;
   bool written = true;
@@ -29,12 +29,12 @@ class ArrayList {
   ArrayList(std::span<const ArrayPart> arrays, std::size_t element_bytes);
 
   [[nodiscard]] std::size_t count() const { return count_; }  // elements of all of them
-  // The memory of the first array that has elements; null: none has.
+  // The memory of the first array that has elements; null if none has any.
   [[nodiscard]] void* front() const { return front_; }
   [[nodiscard]] bool is_one() const { return is_one_; }
-  // One array of all elements, until unpack(); holds the arrays' contents where they are read.
+  // One array of all elements, valid until unpack(); has the arrays' contents if they are read.
   [[nodiscard]] void* pack(ListAccess access);
-  // Copies it to the arrays, where pack() made one to be written.
+  // Copies it back to the arrays, if pack() made a copy that is written.
   void unpack();
 
  private:

@@ -1,12 +1,14 @@
-// The C interface over Communicator: handles, status codes, and an error text per thread.
+// The C interface over Communicator: handles, status codes, and an error text for each thread.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "worker/api/communicator.h"
@@ -57,6 +59,7 @@ static_assert(same(TRIBUTARY_PLAIN, Encoding::plain) &&
 
 struct LastError {
   std::string text;
+  const char* reason = "";
   std::vector<std::uint32_t> ranks;
 };
 LastError& last_error() {
@@ -64,24 +67,30 @@ LastError& last_error() {
   return error;
 }
 
-tributary_status record(tributary_status status, const char* text,
+tributary_status record(tributary_status status, const char* text, const char* reason = "",
                         std::vector<std::uint32_t> ranks = {}) noexcept {
   try {
-    last_error() = {text, std::move(ranks)};
+    last_error() = {text, reason, std::move(ranks)};
   } catch (...) {
-    // No memory for the text: the status still says what kind of failure it was.
+    // No memory for the text: the status still shows the kind of failure.
   }
   return status;
 }
 
-// Runs `body`, which returns a status, and turns whatever it throws into one.
+tributary_status failed(const tributary::CommunicatorError& e) noexcept {
+  using tributary::wire::Reason;
+  const char* reason = e.reason() == Reason::none ? "" : tributary::wire::name_of(e.reason());
+  return record(e.reason() == Reason::overflow ? TRIBUTARY_OVERFLOW : TRIBUTARY_FAILED, e.what(),
+                reason, e.missing_ranks());
+}
+
+// Runs `body`, which returns a status, and turns any exception into a status.
 template <typename Body>
 tributary_status guarded(Body body) noexcept {
   try {
     return body();
   } catch (const tributary::CommunicatorError& e) {
-    const bool overflow = e.reason() == tributary::wire::Reason::overflow;
-    return record(overflow ? TRIBUTARY_OVERFLOW : TRIBUTARY_FAILED, e.what(), e.missing_ranks());
+    return failed(e);
   } catch (const std::invalid_argument& e) {
     return record(TRIBUTARY_INVALID_ARGUMENT, e.what());
   } catch (const std::logic_error& e) {
@@ -104,6 +113,14 @@ Duration seconds(double value, const char* name) {
   if (!(value >= 0) || value > kMost)
     throw std::invalid_argument(std::string(name) + " is not within 0 to 1e9 seconds");
   return Duration::ns(std::llround(value * 1e9));
+}
+
+tributary::Retry retry_of(const char* text) {
+  if (text == nullptr) return tributary::Retry::by_environment;
+  const std::string_view retry = text;
+  if (retry == "none") return tributary::Retry::none;
+  if (retry == "ops") return tributary::Retry::ops;
+  throw std::invalid_argument("retry '" + std::string(retry) + "': allowed are none, ops and NULL");
 }
 
 tributary::Request start_allreduce(tributary_communicator* c, void* data, std::size_t count,
@@ -129,7 +146,7 @@ std::optional<std::int32_t> exponent_of(const tributary_call& call) {
 }
 
 // A caller built against an older header knows fewer members, but at least the first `least` bytes:
-// what it does not know stays as `init` sets it.
+// members that it does not know stay as `init` sets them.
 template <typename Struct>
 Struct known_part(const Struct* from, const char* name, std::size_t least, void (*init)(Struct*)) {
   const std::size_t known = checked(from, name).struct_size;
@@ -152,6 +169,10 @@ const char* tributary_last_error(void) {
   return last_error().text.c_str();
 }
 
+const char* tributary_last_error_reason(void) {
+  return last_error().reason;
+}
+
 size_t tributary_last_error_ranks(uint32_t* ranks, size_t capacity) {
   const auto& known = last_error().ranks;
   if (ranks != nullptr) std::copy_n(known.begin(), std::min(capacity, known.size()), ranks);
@@ -164,6 +185,7 @@ void tributary_options_init(tributary_options* options) {
   options->struct_size = sizeof *options;
   options->join_timeout_seconds = 60;
   options->op_timeout_seconds = 60;
+  options->retry_timeout_seconds = 30;
 }
 
 tributary_status tributary_create(const tributary_options* options,
@@ -182,6 +204,8 @@ tributary_status tributary_create(const tributary_options* options,
     c.op_timeout = seconds(o.op_timeout_seconds, "op_timeout_seconds");
     c.loss_group = o.loss_group;
     c.at_host = o.at_host != 0;
+    c.retry = retry_of(o.retry);
+    c.retry_timeout = seconds(o.retry_timeout_seconds, "retry_timeout_seconds");
     if (o.host_config != nullptr) c.host_config = o.host_config;
     if (o.host_node != nullptr) c.host_node = o.host_node;
     auto handle = std::make_unique<tributary_communicator>();
@@ -219,6 +243,13 @@ tributary_status tributary_allreduce_async(tributary_communicator* communicator,
 tributary_status tributary_barrier(tributary_communicator* communicator) {
   return guarded([&] {
     checked(communicator, "communicator").impl->barrier();
+    return TRIBUTARY_OK;
+  });
+}
+
+tributary_status tributary_resize(tributary_communicator* communicator, uint32_t size) {
+  return guarded([&] {
+    checked(communicator, "communicator").impl->resize(size);
     return TRIBUTARY_OK;
   });
 }
@@ -305,7 +336,9 @@ tributary_status tributary_get_stats(const tributary_communicator* communicator,
                                  s.marked_results,
                                  s.reported_marks,
                                  s.window_decreases,
-                                 s.least_window};
+                                 s.least_window,
+                                 s.asked_results,
+                                 s.retries};
     // A caller built against an older header knows fewer fields.
     std::memcpy(stats, &all, room);
     return TRIBUTARY_OK;
@@ -358,4 +391,35 @@ tributary_status tributary_request_divide(tributary_request* request, void* data
     outcome.divide(data, static_cast<DType>(dtype));
     return TRIBUTARY_OK;
   });
+}
+
+tributary_status tributary_put(tributary_communicator* communicator, const char* name,
+                               const void* value, size_t bytes, double limit) {
+  return guarded([&] {
+    tributary::Communicator& comm = *checked(communicator, "communicator").impl;
+    if (bytes != 0) (void)checked(static_cast<const char*>(value), "value");
+    comm.put(&checked(name, "name"), {static_cast<const std::byte*>(value), bytes},
+             seconds(limit, "seconds"));
+    return TRIBUTARY_OK;
+  });
+}
+
+tributary_status tributary_get(tributary_communicator* communicator, const char* name, double limit,
+                               void** value, size_t* bytes) {
+  return guarded([&] {
+    tributary::Communicator& comm = *checked(communicator, "communicator").impl;
+    void*& to = checked(value, "value");
+    std::size_t& length = checked(bytes, "bytes");
+    const auto got = comm.get(&checked(name, "name"), seconds(limit, "seconds"));
+    void* const memory = std::malloc(std::max<std::size_t>(1, got.size()));
+    if (memory == nullptr) throw std::bad_alloc();
+    if (!got.empty()) std::memcpy(memory, got.data(), got.size());
+    to = memory;
+    length = got.size();
+    return TRIBUTARY_OK;
+  });
+}
+
+void tributary_value_free(void* value) {
+  std::free(value);
 }

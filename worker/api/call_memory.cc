@@ -9,7 +9,7 @@ namespace {
 
 using wire::Collective;
 
-// Whether this rank's data is replaced by the result.
+// Whether the result replaces this rank's data.
 bool writes_data(const CollectiveCall& call, std::uint32_t rank) {
   switch (call.collective) {
     case Collective::reduce: return rank == call.root;

@@ -1,7 +1,7 @@
-// The memory that a collective call reads and writes, and which overlaps of it work.
+// The memory that a collective call reads and writes, and the overlaps of it that are allowed.
 //
-// A worker keeps what it sends until the result is there, since the switch may ask for it again. So
-// an output may lie in its own call's input only where MPI's MPI_IN_PLACE and NCCL put it:
+// A worker keeps its sent data until the result is there, since the switch may ask for it again. So
+// an output may overlap its own call's input only as MPI's MPI_IN_PLACE and NCCL do it:
 //
 //   all_gather      data is this rank's part of the output
 //   reduce_scatter  the output is this rank's part of data, or the head of data. At the head it
@@ -30,14 +30,14 @@ struct MemoryRange {
   }
 };
 
-// Of one call on one rank.
+// The memory of one call on one rank.
 class CallMemory {
  public:
   CallMemory() = default;
-  // Throws std::invalid_argument where data and output overlap in another way than above. The call
-  // has passed check_call().
+  // Throws std::invalid_argument if data and output overlap in a way not listed above. The call
+  // must have passed check_call().
   CallMemory(const CollectiveCall& call, std::uint32_t rank, std::uint32_t ranks);
-  // For a call on a list of arrays. Throws std::invalid_argument where two of them overlap and are
+  // For a call on a list of arrays. Throws std::invalid_argument if two of them overlap and are
   // written.
   CallMemory(const CollectiveCall& call, std::span<const ArrayPart> arrays, bool written);
 
@@ -45,7 +45,7 @@ class CallMemory {
     return list_.empty() ? std::span(ranges_).first(count_) : std::span(list_);
   }
   [[nodiscard]] wire::Collective collective() const { return collective_; }
-  // The output is the head of data, and not this rank's part of it.
+  // True if the output is the head of data, and not this rank's part of it.
   [[nodiscard]] bool needs_staging() const { return needs_staging_; }
 
  private:

@@ -53,7 +53,7 @@ void check_exponent(const CollectiveCall& call, wire::Arithmetic arithmetic) {
            "would not be seen; leave it out, or make the job saturating");
 }
 
-// The server steps float32 parameters by float32 gradients.
+// The server updates float32 parameters by float32 gradients.
 void check_model(const CollectiveCall& call) {
   if (!wire::concerns_model(call.collective)) return;
   const bool opens = call.collective == Collective::open;

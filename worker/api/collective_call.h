@@ -1,4 +1,4 @@
-// Which calls of a communicator make sense; the others are refused before anything is sent.
+// Checks a communicator's calls; invalid ones are refused before anything is sent.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace tributary::worker {
 
-// Throws std::invalid_argument: what is wrong, and what is allowed. `partials` and
-// `arithmetic` are the job's.
+// Throws std::invalid_argument with the mistake and the allowed values. `partials` and `arithmetic`
+// are the job's.
 void check_call(const CollectiveCall& call, std::uint32_t ranks,
                 wire::Partials partials = wire::Partials::wide,
                 wire::Arithmetic arithmetic = wire::Arithmetic::saturating);

@@ -1,33 +1,23 @@
-// The public face of a Progress: checks arguments, turns failures into exceptions.
+// The public interface of Switches: checks arguments, turns failures into exceptions.
 #include "worker/api/communicator.h"
 
 #include <unistd.h>
 
 #include <bit>
-#include <chrono>
 #include <cstdlib>
-#include <cstring>
-#include <random>
 
 #include "worker/api/array_list.h"
 #include "worker/api/call_memory.h"
 #include "worker/api/collective_call.h"
-#include "worker/api/completion_host.h"
 #include "worker/api/environment.h"
 #include "worker/api/outcome.h"
-#include "worker/api/plane_parts.h"
-#include "worker/api/progress.h"
+#include "worker/api/switches.h"
+#include "worker/host/completion_host.h"
 
 namespace tributary {
 namespace {
 
-// How often create() asks whether it was cancelled.
 constexpr Duration kCancelPeriod = Duration::ms(50);
-
-std::uint64_t random_nonce() {
-  std::random_device device;
-  return std::uint64_t{device()} << 32 | device();
-}
 
 [[noreturn]] void throw_failure(const worker::Failure& f) {
   throw CommunicatorError(f.reason, f.ranks, f.text);
@@ -36,59 +26,19 @@ std::uint64_t random_nonce() {
 std::unique_ptr<worker::CompletionHost> start_host(const CommunicatorOptions& options) {
   if (options.host_config.empty()) return nullptr;
   return std::make_unique<worker::CompletionHost>(
-      worker::load_host_config(options.host_config, options.host_node), random_nonce());
-}
-
-[[noreturn]] void throw_cancelled(std::uint32_t job) {
-  throw CommunicatorError(wire::Reason::none, {},
-                          "job " + std::to_string(job) + ": joining was cancelled");
-}
-
-std::unique_ptr<worker::Transport> connect(const CommunicatorOptions& options) {
-  try {
-    return worker::make_transport(options.address, options.job, options.rank,
-                                  {options.join_timeout, options.cancelled});
-  } catch (const worker::ConnectCancelled&) {
-    throw_cancelled(options.job);
-  }
-}
-
-// The time to join counts from here.
-std::unique_ptr<worker::Progress> start_progress(const CommunicatorOptions& options) {
-  const auto began = std::chrono::steady_clock::now();
-  auto transport = connect(options);
-  const std::chrono::nanoseconds taken = std::chrono::steady_clock::now() - began;
-  worker::SessionOptions s;
-  s.job = options.job;
-  s.rank = options.rank;
-  s.size = options.size;
-  s.nonce = random_nonce();
-  s.join_timeout = options.join_timeout;
-  s.join_spent = Duration::ns(taken.count());
-  s.op_timeout = options.op_timeout;
-  s.loss_group = options.loss_group;
-  s.at_host = options.at_host;
-  s.max_datagram_bytes = transport->max_datagram_bytes();
-  s.max_cut_bytes = transport->max_cut_bytes();
-  s.switch_name = options.address;
-  s.silence_hint = transport->silence_hint();
-  return std::make_unique<worker::Progress>(std::move(transport), s);
+      worker::load_host_config(options.host_config, options.host_node), worker::random_nonce());
 }
 
 class CommunicatorImpl final : public Communicator {
  public:
   explicit CommunicatorImpl(const CommunicatorOptions& options)
-      : options_(options), host_(start_host(options)), progress_(start_progress(options)) {
-    while (!progress_->wait_joined(options.cancelled ? kCancelPeriod : Duration::seconds(3600))) {
-      if (options.cancelled && options.cancelled()) throw_cancelled(options.job);
-    }
-    if (progress_->join_failure()) throw_failure(*progress_->join_failure());
-  }
+      : options_(options),
+        host_(start_host(options)),
+        switches_(std::make_unique<worker::Switches>(options)) {}
 
   ~CommunicatorImpl() override {
     if (::getpid() == owner_) return;
-    progress_->abandon();
-    [[maybe_unused]] auto* leaked = progress_.release();
+    switches_->abandon();
     if (host_ == nullptr) return;
     host_->abandon();
     [[maybe_unused]] auto* leaked_host = host_.release();
@@ -97,7 +47,7 @@ class CommunicatorImpl final : public Communicator {
   Request start(const CollectiveCall& call) override {
     check(call);
     if (call.collective == wire::Collective::barrier) return submit(call, {}, {});
-    return submit(call, worker::CallMemory(call, options_.rank, options_.size), {});
+    return submit(call, worker::CallMemory(call, options_.rank, size()), {});
   }
 
   Request start(const CollectiveCall& call, std::span<const ArrayPart> arrays) override {
@@ -112,23 +62,65 @@ class CommunicatorImpl final : public Communicator {
     return submit(whole, memory, std::move(list));
   }
 
+  bool resize(std::uint32_t size) override {
+    check_owner();
+    return switches_->resize(size);
+  }
+
+  void put(const std::string& name, std::span<const std::byte> value, Duration limit) override {
+    auto call = name_call(worker::NameCall::Kind::put, name, limit);
+    call->value.assign(value.begin(), value.end());
+    finish(std::move(call));
+  }
+  std::vector<std::byte> get(const std::string& name, Duration limit) override {
+    return std::move(finish(name_call(worker::NameCall::Kind::get, name, limit))->value);
+  }
+  [[nodiscard]] std::string run() const override { return std::to_string(switches_->run_number()); }
+
   [[nodiscard]] std::uint32_t rank() const override { return options_.rank; }
-  [[nodiscard]] std::uint32_t size() const override { return options_.size; }
-  [[nodiscard]] std::uint16_t epoch() const override { return progress_->epoch(); }
-  [[nodiscard]] CommunicatorStats stats() const override { return progress_->stats(); }
+  [[nodiscard]] std::uint32_t size() const override { return switches_->size(); }
+  [[nodiscard]] std::uint16_t epoch() const override { return switches_->epoch(); }
+  [[nodiscard]] CommunicatorStats stats() const override { return switches_->stats(); }
+  [[nodiscard]] CommunicatorStages stages() const override { return switches_->stages(); }
   [[nodiscard]] bool modular() const override {
-    return static_cast<wire::Arithmetic>(progress_->start_info().arithmetic) ==
+    return static_cast<wire::Arithmetic>(switches_->start_info().arithmetic) ==
            wire::Arithmetic::modular;
   }
 
  private:
   void check(const CollectiveCall& call) const {
-    const wire::StartInfo& job = progress_->start_info();
-    worker::check_call(call, options_.size, static_cast<wire::Partials>(job.partials),
+    switches_->check_member();
+    const wire::StartInfo job = switches_->start_info();
+    worker::check_call(call, size(), static_cast<wire::Partials>(job.partials),
                        static_cast<wire::Arithmetic>(job.arithmetic));
   }
 
-  // check() has accepted it.
+  [[nodiscard]] worker::NameCalls::Call name_call(worker::NameCall::Kind kind,
+                                                  const std::string& name, Duration limit) const {
+    check_owner();
+    auto call = std::make_shared<worker::NameCall>();
+    call->kind = kind;
+    call->name = worker::complete_name(name, options_.job, run(), kind);
+    call->limit = limit;
+    return call;
+  }
+
+  worker::NameCalls::Call finish(worker::NameCalls::Call call) {
+    switches_->start(call);
+    while (!switches_->wait_for(*call, kCancelPeriod))
+      if (options_.cancelled && options_.cancelled())
+        throw CommunicatorError(wire::Reason::none, {}, call->name + ": the caller gave up");
+    if (call->failure) throw_failure(*call->failure);
+    return call;
+  }
+
+  void check_owner() const {
+    if (::getpid() != owner_)
+      throw std::logic_error("this communicator belongs to process " + std::to_string(owner_) +
+                             "; a forked process must create its own");
+  }
+
+  // check() has accepted the call.
   static worker::Op op_of(const CollectiveCall& call) {
     worker::Op op;
     op.collective = call.collective;
@@ -145,32 +137,19 @@ class CommunicatorImpl final : public Communicator {
 
   Request submit(const CollectiveCall& call, const worker::CallMemory& memory,
                  worker::ArrayList list) {
-    if (::getpid() != owner_)
-      throw std::logic_error("this communicator belongs to process " + std::to_string(owner_) +
-                             "; a forked process must create its own");
-    const wire::StartInfo& job = progress_->start_info();
+    check_owner();
     auto state = std::make_shared<Request::State>();
-    state->ranks = options_.size;
+    state->ranks = size();
     state->list = std::move(list);
     worker::Op op = op_of(call);
-    state->result_elements = worker::elements_got(call, options_.rank, options_.size);
+    state->result_elements = worker::elements_got(call, options_.rank, size());
     if (memory.needs_staging()) stage(op, *state);
-    if (op.data != nullptr && call.encoding == wire::Encoding::block_scaled)
-      worker::split_block_scaled(op, options_.rank, options_.size, job, call.scale_exponent,
-                                 *state);
-    else
-      worker::split(op, options_.rank, options_.size, job, *state);
-    if (!progress_->reserve(*state, memory, options_.cancelled))
-      throw CommunicatorError(wire::Reason::none, {},
-                              "job " + std::to_string(options_.job) + ": the call was cancelled");
-    // First values are one rank's: a sum with zeros is that rank's numbers.
-    if (call.collective == wire::Collective::open && call.root != options_.rank)
-      std::memset(call.data, 0, call.count * wire::size_of(call.dtype));
-    progress_->submit(state);
+    switches_->start(state, op, memory,
+                     {call.encoding == wire::Encoding::block_scaled, call.scale_exponent});
     return Request(std::move(state));
   }
 
-  // The result goes to memory of its own first.
+  // The result first goes to memory of its own.
   static void stage(worker::Op& op, Request::State& state) {
     state.output = op.output;
     state.output_bytes = op.count * wire::size_of(op.dtype);
@@ -180,8 +159,8 @@ class CommunicatorImpl final : public Communicator {
 
   const CommunicatorOptions options_;
   const pid_t owner_ = ::getpid();
-  std::unique_ptr<worker::CompletionHost> host_;  // outlives the session: others may need it
-  std::unique_ptr<worker::Progress> progress_;
+  std::unique_ptr<worker::CompletionHost> host_;  // outlives the session: other ranks may need it
+  std::unique_ptr<worker::Switches> switches_;
 };
 
 }  // namespace

@@ -47,6 +47,30 @@ void take_place(CommunicatorOptions& options, const Environment& environment) {
                               known + ")");
 }
 
+double seconds(const char* name, const char* text) {
+  const std::string_view view = text;
+  double value = 0;
+  const auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), value);
+  if (error != std::errc() || end != view.data() + view.size() || !(value > 0 && value <= 1e6))
+    throw std::invalid_argument(std::string(name) + " is '" + text +
+                                "' in the environment; it is to be a number of seconds, above 0 "
+                                "and at most 1000000");
+  return value;
+}
+
+void take_retry(CommunicatorOptions& options, const Environment& environment) {
+  const char* const text = environment("TRIBUTARY_RETRY");
+  const std::string_view retry = text == nullptr ? "" : text;
+  if (!retry.empty() && retry != "none" && retry != "ops")
+    throw std::invalid_argument("TRIBUTARY_RETRY is '" + std::string(retry) +
+                                "' in the environment; allowed: none, ops");
+  options.retry = retry == "ops" ? Retry::ops : Retry::none;
+  const char* const limit = environment("TRIBUTARY_RETRY_TIMEOUT");
+  if (options.retry == Retry::ops && limit != nullptr)
+    options.retry_timeout =
+        Duration::ns(static_cast<std::int64_t>(seconds("TRIBUTARY_RETRY_TIMEOUT", limit) * 1e9));
+}
+
 }  // namespace
 
 CommunicatorOptions with_environment(CommunicatorOptions options, const Environment& environment) {
@@ -57,6 +81,7 @@ CommunicatorOptions with_environment(CommunicatorOptions options, const Environm
       throw std::invalid_argument("address is empty, and TRIBUTARY_ADDRESS is not set");
     options.address = address;
   }
+  if (options.retry == Retry::by_environment) take_retry(options, environment);
   constexpr std::string_view kRank = "{rank}";
   for (std::size_t at; (at = options.address.find(kRank)) != std::string::npos;)
     options.address.replace(at, kRank.size(), std::to_string(options.rank));

@@ -19,7 +19,7 @@ OpenMemory::Claim OpenMemory::claim(const CallMemory& memory) {
     claim.more_.reserve(memory.ranges().size() - claim.slots_.size());
   for (const MemoryRange& range : memory.ranges()) {
     if (free_.empty()) {
-      // So that release() needs no memory.
+      // Reserved here, so that release() allocates nothing.
       if (free_.capacity() <= slots_.size()) free_.reserve(2 * slots_.size() + 8);
       slots_.emplace_back();
       free_.push_back(static_cast<std::uint32_t>(slots_.size() - 1));

@@ -1,8 +1,8 @@
-// The memory of a communicator's ops in flight. Two ops may read the same; what one writes is its
-// own until it is done.
+// The memory of a communicator's ops in flight. Two ops may read the same memory; memory that an op
+// writes is its own until it is done.
 //
-// A slot for each range, in one array that a claim looks through: some nanoseconds for the few ops
-// that are usually in flight, 2 µs for 4,096. Callers hold a lock.
+// A slot for each range, in one array that a claim searches: some nanoseconds for the few ops that
+// are usually in flight, 2 µs for 4,096. Callers hold a lock.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ namespace tributary::worker {
 
 class OpenMemory {
  public:
-  // What release() gives back.
+  // The slots that release() returns.
   class Claim {
     friend class OpenMemory;
     std::array<std::uint32_t, 2> slots_{};
@@ -23,10 +23,10 @@ class OpenMemory {
     std::vector<std::uint32_t> more_;  // of a list
   };
 
-  // Throws std::invalid_argument, and claims nothing, where an op in flight writes what this one
-  // uses, or uses what this one writes.
+  // Throws std::invalid_argument, and claims nothing, if an op in flight writes memory that this
+  // one uses, or uses memory that this one writes.
   Claim claim(const CallMemory& memory);
-  // Once for each claim.
+  // Call it once for each claim.
   void release(const Claim& claim);
 
  private:

@@ -1,4 +1,4 @@
-// What of an op's result lacks ranks, by elements.
+// The elements of an op's result that lack ranks.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 
 namespace tributary::worker {
 
-// Elements of the result that a rank gets.
+// The number of result elements that a rank gets.
 std::size_t elements_got(const CollectiveCall& call, std::uint32_t rank, std::uint32_t ranks);
 
-// All `elements` of a result, in order, of which `lacking` have fewer than all ranks inside:
-// neighbours with as many ranks are one part.
+// The parts of all `elements` of a result, in order; those in `lacking` lack some ranks. Neighbours
+// with the same number of ranks form one part.
 std::vector<Outcome::Part> cover(std::span<const Outcome::Part> lacking, std::size_t elements,
                                  std::uint32_t ranks);
 

@@ -19,6 +19,21 @@ std::vector<PlaneRange> ranges_of(const Op& op, std::uint32_t rank, std::uint32_
   return plane_ranges(op.count, undivided.elements_per_chunk, start.planes);
 }
 
+// Without what a session, or the cut, has added.
+Op what_is_called(const Op& part) {
+  Op op;
+  op.data = part.data;
+  op.output = part.output;
+  op.count = part.count;
+  op.of_count = part.of_count;
+  op.dtype = part.dtype;
+  op.reduce_op = part.reduce_op;
+  op.collective = part.collective;
+  op.root = part.root;
+  op.array = part.array;
+  return op;
+}
+
 Request::Part& add_part(const Op& op, std::size_t plane, const PlaneRange& range,
                         Request::State& state) {
   Request::Part& part = state.parts.emplace_back();
@@ -28,8 +43,8 @@ Request::Part& add_part(const Op& op, std::size_t plane, const PlaneRange& range
   part.data = at(op.data, range.begin, op.dtype);
   part.output = at(op.output, range.begin, op.dtype);
   part.count = range.count;
-  part.of_count = op.count;
-  part.first_element = range.begin;
+  part.of_count = op.whole_count();
+  part.first_element = state.first_element + range.begin;
   return part;
 }
 
@@ -60,7 +75,7 @@ void split_block_scaled(const Op& op, std::uint32_t rank, std::uint32_t ranks,
                         const wire::StartInfo& start, std::optional<std::int32_t> exponent,
                         Request::State& state) {
   Op sum = op;
-  sum.dtype = wire::DType::int32;  // what travels has the floats' size
+  sum.dtype = wire::DType::int32;  // its elements have the floats' size
   sum.cut(rank, ranks, start);
   const auto ranges = ranges_of(sum, rank, ranks, start);
   state.parts.reserve(2 * ranges.size());  // parts point at each other
@@ -86,6 +101,35 @@ void split_block_scaled(const Op& op, std::uint32_t rank, std::uint32_t ranks,
     part.after = after;
     part.block_scaled = std::move(scaled);
   }
+}
+
+CalledOp called_op(const Request::State& state) {
+  CalledOp called;
+  Op& whole = called.op;
+  for (const Request::Part& part : state.parts) {
+    if (!part.is_of_the_result) continue;
+    const std::size_t before = std::exchange(whole.count, whole.count + part.count);
+    if (before != 0 || whole.of_count != 0) continue;
+    whole = what_is_called(part);
+    called.block_scaled = part.block_scaled != nullptr;
+    if (called.block_scaled && part.block_scaled->chosen())
+      called.exponent = part.block_scaled->exponent(0);
+  }
+  return called;
+}
+
+void split_called(const CalledOp& called, std::uint32_t rank, std::uint32_t ranks,
+                  const wire::StartInfo& start, Request::State& state) {
+  state.parts.clear();
+  if (called.block_scaled)
+    split_block_scaled(called.op, rank, ranks, start, called.exponent, state);
+  else
+    split(called.op, rank, ranks, start, state);
+}
+
+void split_again(std::uint32_t rank, std::uint32_t ranks, const wire::StartInfo& start,
+                 Request::State& state) {
+  split_called(called_op(state), rank, ranks, start, state);
 }
 
 }  // namespace tributary::worker

@@ -10,8 +10,8 @@
  *
  * Every function that returns tributary_status sets the calling thread's last error when that is
  * not TRIBUTARY_OK. Any thread may use a communicator; it is destroyed by one, when no other uses
- * it. Thread and fork rules are those of worker/api/communicator.h. No C++ exception leaves the
- * library.
+ * it. A communicator does not survive fork(): in the child its calls fail and tributary_destroy()
+ * only frees it; the parent's is not affected. No C++ exception leaves the library.
  */
 #ifndef TRIBUTARY_H
 #define TRIBUTARY_H
@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-/* Changes when something is removed or changes its meaning; additions leave it. */
+/* Changes when a part is removed or changes its meaning; additions do not change it. */
 #define TRIBUTARY_ABI_VERSION 0
 
 typedef enum tributary_status {
@@ -71,16 +71,16 @@ typedef enum tributary_collective {
   TRIBUTARY_ALL_GATHER = 3,     /* data: count elements; output: size x count, rank by rank */
   TRIBUTARY_REDUCE_SCATTER = 4, /* data: size x count elements; output: this rank's count */
   TRIBUTARY_BARRIER = 5,
-  /* Of a job whose parameter server holds the model, float32, in place. Each time that the ranks
-   * have joined every array is opened; then each step updates every array once. */
-  TRIBUTARY_OPEN = 6,  /* data: root's first values; becomes the parameters that hold. With array
+  /* For a job whose parameter server holds the model: float32, in place. After each create every
+   * array is opened; then each step updates every array once. */
+  TRIBUTARY_OPEN = 6,  /* data: root's first values; becomes the current parameters. With array
                           TRIBUTARY_MODEL_STEP: one uint32, which becomes the steps done + 1, or 0
-                          where there are no parameters yet */
+                          if there are no parameters yet */
   TRIBUTARY_UPDATE = 7 /* data: gradients (op SUM or MEAN); becomes the parameters after the step */
 } tributary_collective;
 typedef enum tributary_encoding {
   TRIBUTARY_PLAIN = 0,
-  /* Allreduce of float32 with SUM: the same bits in whatever order data arrives. */
+  /* Allreduce of float32 with SUM: the same bits, whatever the order in which data arrives. */
   TRIBUTARY_BLOCK_SCALED = 1
 } tributary_encoding;
 
@@ -90,25 +90,32 @@ typedef struct tributary_request tributary_request;
 typedef struct tributary_options {
   size_t struct_size; /* set by tributary_options_init */
   uint32_t job;
-  /* With size 0 both are what torchrun, mpirun or Slurm say in the environment. */
+  /* With size 0 both come from torchrun's, mpirun's or Slurm's environment. */
   uint32_t rank;
   uint32_t size;
-  /* "udp://SWITCH_IPV4[:PORT]" or "memif:///SOCKET?id=N&switch=IPV4", in which {rank} is replaced.
-   * NULL: TRIBUTARY_ADDRESS of the environment. */
+  /* "udp://SWITCH_IPV4[:PORT]", the same with rdma:// (docs/rdma.md), or
+   * "memif:///SOCKET?id=N&switch=IPV4", in which {rank} is replaced. Several, separated by commas,
+   * equal on every rank: switches that share the work of each op. NULL: TRIBUTARY_ADDRESS of the
+   * environment. */
   const char* address;
   double join_timeout_seconds;
   double op_timeout_seconds;
   /* How losses are found. 0: each chunk has its own timer. N, a power of two up to 4096: in groups
-   * of N consecutive chunks of a shard, whose missing ones are asked for together. */
+   * of N consecutive chunks of a shard; a group's missing ones are asked for together. */
   uint32_t loss_group;
   /* If set, this process also hosts completion engines, from tributary_create to
    * tributary_destroy: a server's file, or a topology, in which host_node names a server or this
    * worker. NULL: it does not. */
   const char* host_config;
   const char* host_node;
-  /* Not 0: the job's completion host, a parameter server where it names one, sums what this rank
-   * sends, and no switch does. */
+  /* Not 0: the job's completion host (a parameter server, if it names one) sums this rank's data,
+   * and no switch does. */
   uint32_t at_host;
+  /* "ops": ops of an epoch that a dead switch or link has ended are done again in another one,
+   * exactly once for the caller; the same on every rank. "none": they fail. NULL: TRIBUTARY_RETRY
+   * of the environment, or none. */
+  const char* retry;
+  double retry_timeout_seconds; /* for all ranks to meet again */
 } tributary_options;
 
 /* Cumulative since tributary_create. Bytes are payload bytes. */
@@ -128,22 +135,24 @@ typedef struct tributary_stats {
   uint64_t smoothed_rtt_ns;
   uint64_t float_retries;    /* chunks summed as floats because fixed-point sums overflow */
   uint64_t degraded_results; /* chunks whose result lacks ranks */
-  uint64_t marked_results;   /* chunks whose result tells of a queue that data met */
-  uint64_t reported_marks;   /* results that met one on their way to this rank */
-  uint64_t window_decreases; /* halvings of a shard's window for the former */
-  uint64_t least_window;     /* chunks under way: the least bound that a shard had */
+  uint64_t marked_results;   /* chunks whose result carries a congestion mark */
+  uint64_t reported_marks;   /* results that got a mark on their way to this rank */
+  uint64_t window_decreases; /* halvings of a shard's window for marked results */
+  uint64_t least_window;     /* chunks in flight: the smallest limit that a shard had */
+  uint64_t asked_results;    /* came only as the answer to a probe: if all did, multicast is lost */
+  uint64_t retries;          /* epochs in which ops of a lost one were done again */
 } tributary_stats;
 
-/* Whose data an op's result is made of: everybody's, unless the job allows results without ranks
- * that are late. Then all ranks, the late ones included, hold the same result and the same list. */
+/* The ranks whose data is in an op's result: all ranks, unless the job allows results without late
+ * ranks. Then all ranks, the late ones included, hold the same result and the same list. */
 typedef struct tributary_outcome {
   size_t struct_size; /* set by the caller: sizeof(tributary_outcome) */
   uint32_t degraded;  /* 1: some rank is missing */
-  uint32_t counted;   /* ranks that are inside of every chunk of the op */
+  uint32_t counted;   /* ranks whose data is in every chunk of the op */
   uint32_t missing;   /* all others; tributary_request_missing names them */
 } tributary_outcome;
 
-/* Elements of a result, from `begin` on, that so many ranks are inside of. */
+/* Elements of a result from `begin` on that contain the data of so many ranks. */
 typedef struct tributary_part {
   size_t begin;
   size_t count;
@@ -154,6 +163,10 @@ typedef struct tributary_part {
 const char* tributary_version(void);
 /* Text of the calling thread's last failure; "" when there was none. Valid until its next one. */
 const char* tributary_last_error(void);
+/* Why the job or the op failed, as the switch gave it: "rank-left", "lease-expired", "host-lost"
+ * and so on. "" for local errors and for timeouts without an answer. Valid as
+ * tributary_last_error(). */
+const char* tributary_last_error_reason(void);
 /* Ranks that the calling thread's last failure names. Copies up to `capacity`, returns how many. */
 size_t tributary_last_error_ranks(uint32_t* ranks, size_t capacity);
 
@@ -162,7 +175,7 @@ void tributary_options_init(tributary_options* options);
 /* Joins and waits for all ranks. On success *communicator is the caller's to destroy. */
 tributary_status tributary_create(const tributary_options* options,
                                   tributary_communicator** communicator);
-/* Open ops fail, the switch is told. NULL is allowed. */
+/* Open ops fail; the switch is told that this rank leaves. NULL is allowed. */
 void tributary_destroy(tributary_communicator* communicator);
 
 /* In place: `data` holds `count` elements and must stay valid until the op is done. */
@@ -187,15 +200,15 @@ typedef struct tributary_call {
   tributary_reduce_op op; /* of reductions; default SUM */
   tributary_encoding encoding;
   uint32_t root; /* of reduce, broadcast and open */
-  void* data;    /* as tributary_collective says; never written where the op has an output */
+  void* data;    /* see tributary_collective; never written if the op has an output */
   void* output;  /* of all_gather and reduce_scatter */
   size_t count;
-  /* Of BLOCK_SCALED: values are rounded to multiples of 2^scale_exponent, the same on every rank;
-   * what overflows is summed again as floats. TRIBUTARY_SCALE_AGREED, the default: the ranks agree
-   * on exponents with which nothing overflows, in an exchange before. */
+  /* For BLOCK_SCALED: values are rounded to multiples of 2^scale_exponent, equal on every rank; a
+   * chunk that overflows is summed again as floats. TRIBUTARY_SCALE_AGREED, the default: the ranks
+   * agree on exponents with which nothing overflows, in an exchange before. */
   int32_t scale_exponent;
-  uint32_t array; /* of open and update: which of the model */
-  /* Not NULL: `array_count` arrays of dtype as if they were one, in place of data and count, for
+  uint32_t array; /* of open and update: the array of the model */
+  /* Not NULL: `array_count` arrays of dtype, treated as one, instead of data and count, for
    * ALLREDUCE, REDUCE and BROADCAST. A list costs one op; arrays that do not follow each other in
    * memory are copied, there and back. The list itself may go when tributary_start returns. */
   const tributary_array* arrays;
@@ -204,8 +217,8 @@ typedef struct tributary_call {
 #define TRIBUTARY_MODEL_STEP 0xFFFE
 #define TRIBUTARY_SCALE_AGREED INT32_MIN
 void tributary_call_init(tributary_call* call);
-/* Starts it; with request NULL, also waits for it. The memory must stay valid until it is done;
- * what overlaps the memory of an op in flight is refused, unless both only read it.
+/* Starts the call; with request NULL, also waits for it. Its memory must stay valid until it is
+ * done. A call that overlaps the memory of an op in flight is refused, unless both only read it.
  * In place: ALL_GATHER with data = its part of output, REDUCE_SCATTER with output = its part of
  * data or the head of data. Other overlaps of data and output are refused. */
 tributary_status tributary_start(tributary_communicator* communicator, const tributary_call* call,
@@ -216,20 +229,38 @@ tributary_status tributary_wait(tributary_request* request);
 tributary_status tributary_wait_for(tributary_request* request, double seconds);
 /* 1 when tributary_wait would not block. */
 int tributary_done(const tributary_request* request);
-/* Of an op that is done; waits for it. */
+/* For an op that is done; otherwise waits for it. */
 tributary_status tributary_request_outcome(tributary_request* request, tributary_outcome* outcome);
 /* Ranks that its result lacks, ascending: copies up to `capacity`, returns how many there are. 0
- * before the op is done, and where it failed. */
+ * before the op is done, and if it failed. */
 size_t tributary_request_missing(tributary_request* request, uint32_t* ranks, size_t capacity);
-/* All elements that this rank gets, in order, by how many ranks are inside: copies up to `capacity`
- * parts, returns how many there are. 0 before the op is done, and where it failed. */
+/* All elements that this rank gets, in order, by the number of ranks in them: copies up to
+ * `capacity` parts, returns how many there are. 0 before the op is done, and if it failed. */
 size_t tributary_request_parts(tributary_request* request, tributary_part* parts, size_t capacity);
-/* Makes of the result of an op with SUM the mean of the ranks inside of each element. `data`: all
- * of it, of a float type. Waits for the op. */
+/* Turns the result of an op with SUM into the mean of each element's ranks. `data`: the whole
+ * result, of a float type. Waits for the op. */
 tributary_status tributary_request_divide(tributary_request* request, void* data,
                                           tributary_dtype dtype);
 /* Does not cancel the op: `data` stays in use until it is done. NULL is allowed. */
 void tributary_request_free(tributary_request* request);
+
+/* Data by name (docs/names.md), in a job with `names`. A name is "TENSOR/v=VERSION", maybe with
+ * "/worker=RANK" behind it, and with "/job/JOB/run=RUN/" before it: by default this job, in this
+ * incarnation. A name has one value for good. Any rank may call either at any time; both wait, for
+ * `seconds` at most. */
+tributary_status tributary_put(tributary_communicator* communicator, const char* name,
+                               const void* value, size_t bytes, double seconds);
+/* On success *value, of *bytes bytes, is the caller's to free by tributary_value_free. */
+tributary_status tributary_get(tributary_communicator* communicator, const char* name,
+                               double seconds, void** value, size_t* bytes);
+/* NULL is allowed. */
+void tributary_value_free(void* value);
+
+/* Elastic jobs (docs/protocol/resize.md): from the next op on the job has `size` ranks. Every rank
+ * calls it between the same two ops, with the same size; new ranks call tributary_create with it.
+ * Waits for all. On a rank that is `size` or more: it has left, and only tributary_destroy follows.
+ * TRIBUTARY_INVALID_ARGUMENT: the job cannot have that size, and goes on as it was. */
+tributary_status tributary_resize(tributary_communicator* communicator, uint32_t size);
 
 uint32_t tributary_rank(const tributary_communicator* communicator);
 uint32_t tributary_size(const tributary_communicator* communicator);

@@ -33,7 +33,7 @@ void check_names(const std::vector<Dimension>& dimensions) {
   }
 }
 
-// Replaces the degree 0 by what is left of the world.
+// Replaces the degree 0 by the rest of the world size.
 std::vector<Dimension> with_all_degrees(const ParallelLayout& layout) {
   std::vector<Dimension> all = layout.dimensions;
   std::uint64_t product = 1;
@@ -62,7 +62,7 @@ std::vector<Dimension> with_all_degrees(const ParallelLayout& layout) {
   return all;
 }
 
-// As given, but with data in two: expert and expert_data, where there is expert parallelism.
+// The given dimensions, with data split into expert and expert_data if there is expert parallelism.
 std::vector<Dimension> fine_dimensions(const ParallelLayout& layout) {
   if (layout.world_size == 0) throw std::invalid_argument("the world size must be at least 1");
   check_names(layout.dimensions);
@@ -115,7 +115,7 @@ void check(const ParallelLayout& layout) {
 std::vector<Group> groups_of(const ParallelLayout& layout, std::string_view kind) {
   const std::vector<Dimension> dimensions = fine_dimensions(layout);
   check_kind(dimensions, kind);
-  // Ranks with the same coordinates in the dimensions that don't vary are one group.
+  // Ranks with equal coordinates in the fixed dimensions form one group.
   std::map<std::uint32_t, Group> groups;  // by their lowest rank
   for (std::uint32_t rank = 0; rank < layout.world_size; ++rank) {
     std::uint32_t lowest = rank;

@@ -1,4 +1,4 @@
-// Communicators from a parallel layout: which ranks form each allreduce group of a training (A6).
+// Communicators from a parallel layout: the ranks of each allreduce group of a training (A6).
 //
 // A layout is a world size and an ordered list of dimensions, fastest first: neighbours in the
 // first dimension have consecutive ranks. A group holds the ranks that differ in the dimensions of
@@ -22,7 +22,7 @@ namespace tributary::layout {
 
 struct Dimension {
   std::string name;          // tensor, context, data or pipeline, or any other word
-  std::uint32_t degree = 1;  // ranks along it; 0 for one dimension: what is left of the world
+  std::uint32_t degree = 1;  // ranks along it; 0 in one dimension: the rest of the world
 };
 
 struct ParallelLayout {
@@ -33,17 +33,17 @@ struct ParallelLayout {
 
 using Group = std::vector<std::uint32_t>;  // ranks, ascending
 
-// Throws std::invalid_argument with the arithmetic where degrees don't multiply to the world size,
-// where the expert degree doesn't divide that of data, and where a name stands twice or is empty.
+// Throws std::invalid_argument, with the arithmetic, if degrees do not multiply to the world size,
+// if the expert degree does not divide that of data, and if a name appears twice or is empty.
 void check(const ParallelLayout& layout);
 
-// The groups of one kind, by their lowest ranks. `kind`: names of dimensions joined by '+', as
-// "data+context"; also "expert" and "expert_data". Throws std::invalid_argument that names the
-// kinds that there are, and as check() does.
+// The groups of one kind, by their lowest ranks. `kind`: names of dimensions joined by '+', like
+// "data+context"; also "expert" and "expert_data". Throws std::invalid_argument with all available
+// kinds, and like check().
 std::vector<Group> groups_of(const ParallelLayout& layout, std::string_view kind);
 
-// Task information of a group (A1): its units on each node that has any. Rank r runs on node
-// r / units_per_node. Throws std::invalid_argument where units_per_node is 0.
+// Task information of a group (A1): its units on each node that has any. Rank r runs on node r /
+// units_per_node. Throws std::invalid_argument if units_per_node is 0.
 struct NodeUnits {
   std::uint32_t node = 0;
   std::uint32_t units = 0;
@@ -57,7 +57,7 @@ std::vector<NodeUnits> task_information(std::span<const std::uint32_t> group,
 struct GroupJob {
   std::uint32_t job = 0;
   std::string kind;
-  Group ranks;  // a rank of the job is its place in here
+  Group ranks;  // a rank's place in here is its rank in the job
   bool operator==(const GroupJob&) const = default;
 };
 std::vector<GroupJob> jobs_of(const ParallelLayout& layout, std::span<const std::string> kinds,

@@ -1,4 +1,4 @@
-// Which communicator uses which job of the list. Pure; rank 0 of MPI_COMM_WORLD has the only one.
+// Assigns the jobs of the list to communicators. Pure; only rank 0 of MPI_COMM_WORLD has one.
 //
 //   free ──take()──▶ taken by `size` ranks ──left() by each of them──▶ free
 //                          │
@@ -17,9 +17,9 @@ class JobBoard {
  public:
   explicit JobBoard(const std::vector<std::uint32_t>& jobs);
 
-  // A free job for a group of `size` ranks, the first of the list; nullopt: none is left.
+  // Takes a free job for a group of `size` ranks, the first in the list; nullopt if none is left.
   std::optional<std::uint32_t> take(std::uint32_t size);
-  // Says why take() found none.
+  // Explains why take() found none.
   [[nodiscard]] std::string why_none(std::uint32_t size) const;
   // One of the ranks has closed its communicator.
   void left(std::uint32_t job);

@@ -15,10 +15,10 @@
 namespace tributary::mpi {
 namespace {
 
-constexpr int kPatienceSeconds = 10;  // with the other end of a connection
+constexpr int kPatienceSeconds = 10;  // seconds to wait for the other end of a connection
 constexpr std::size_t kLongestLine = 512;
 constexpr std::uint32_t kLoopback = 0x7F000001;
-constexpr std::uint16_t kAnyPort = 9;  // nothing is sent to it
+constexpr std::uint16_t kAnyPort = 9;  // no packet is sent to it
 
 sockaddr_in socket_address(std::uint32_t ipv4, std::uint16_t port) {
   sockaddr_in a{};
@@ -38,7 +38,7 @@ void limit_patience(int socket) {
   ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
 }
 
-// Up to its newline; "" where none comes.
+// Reads up to the newline; "" if no line comes.
 std::string read_line(int socket) {
   std::string line;
   std::array<char, kLongestLine> room{};
@@ -164,7 +164,7 @@ std::string JobClient::ask(const std::string& question) const {
   return read_line(socket.get());
 }
 
-// A connected UDP socket knows it; no packet is sent.
+// A connected UDP socket knows its own address; no packet is sent.
 std::uint32_t own_address_towards(const std::string& switch_address) {
   constexpr std::string_view kUdp = "udp://";
   if (!switch_address.starts_with(kUdp)) return kLoopback;

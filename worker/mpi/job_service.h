@@ -1,4 +1,4 @@
-// Hands the jobs of one MPI program out, to communicators whose first ranks are different
+// Assigns the jobs of one MPI program to communicators whose first ranks are different
 // processes.
 //
 //   rank 0 of MPI_COMM_WORLD: JobService, a thread and a TCP socket; owns the JobBoard
@@ -7,7 +7,7 @@
 //   take SIZE             → job NUMBER | none WHY
 //   left JOB | wrong JOB SIZE | broken JOB → ok
 //
-// Every question opens with a secret that the ranks know by MPI, so that no other program takes
+// Every question starts with a secret that the ranks got by MPI, so that no other program takes
 // jobs. The thread never calls MPI: the answer does not depend on what rank 0 is doing.
 #pragma once
 
@@ -23,7 +23,7 @@
 
 namespace tributary::mpi {
 
-// Where the service is; rank 0 sends these bytes to all ranks.
+// The address of the service; rank 0 sends these bytes to all ranks.
 struct ServiceAddress {
   std::uint32_t ipv4 = 0;  // host order
   std::uint16_t port = 0;
@@ -62,14 +62,14 @@ class JobClient {
 
  private:
   [[nodiscard]] std::string place() const;
-  // One line for another; "" where none comes.
+  // Sends one line and returns the answer; "" if none comes.
   std::string ask(const std::string& question) const;
 
   ServiceAddress address_;
 };
 
-// This machine's address on the way to the switch of a transport's address; loopback where that is
-// no network, or there is no route.
+// This machine's address on the way to the switch of a transport's address; loopback if that is not
+// a network address, or there is no route.
 std::uint32_t own_address_towards(const std::string& switch_address);
 
 }  // namespace tributary::mpi

@@ -32,7 +32,7 @@ std::optional<Number> number(std::string_view text) {
   return value;
 }
 
-// Calls `each` with what stands between commas.
+// Calls `each` with each text between commas.
 template <typename Each>
 void split(std::string_view text, Each each) {
   while (true) {
@@ -79,7 +79,7 @@ std::optional<Kind> parse_kind(std::string_view text) {
   return std::nullopt;
 }
 
-// A bare size is for all but barriers, which have no bytes.
+// A size without a collective applies to all but barriers, which have no bytes.
 void parse_threshold(std::string_view name, std::string_view text, Settings& s) {
   constexpr const char* kAllowed =
       "a size such as 65536, 256K or 1M, or off; or a list by collective, such as "
@@ -114,7 +114,7 @@ bool parse_switch(std::string_view name, std::string_view text) {
 
 void take(std::string_view name, std::string_view value, Settings& s) {
   if (name == "TRIBUTARY_JOBS" || name == "TRIBUTARY_JOB") {
-    // The list comes first, and is the one that counts.
+    // The list comes first, and takes precedence.
     if (s.jobs.empty()) s.jobs = parse_jobs(name, value);
   } else if (name == "TRIBUTARY_MPI_THRESHOLD") {
     parse_threshold(name, value, s);

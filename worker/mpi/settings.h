@@ -1,17 +1,17 @@
 // Settings of the MPI interposer, from the environment.
 //
 //   TRIBUTARY_ADDRESS           the switch, as in worker/transport/transport.h. {rank} stands for
-//   the
-//                               rank in MPI_COMM_WORLD, {job} for the job. Read by each rank.
+//                               the rank in MPI_COMM_WORLD, {job} for the job.
+//                               Each rank reads it.
 //   TRIBUTARY_JOBS              jobs that communicators may use: "1,4-7". TRIBUTARY_JOB: one.
 //   TRIBUTARY_MPI_THRESHOLD     least bytes to offload: "1M", or by collective:
 //                               "allreduce=1M,bcast=off,barrier=0"
 //   TRIBUTARY_MPI_TIMEOUT       seconds without a result after which a call fails
 //   TRIBUTARY_MPI_JOIN_TIMEOUT  seconds that a communicator's ranks wait for their job
 //   TRIBUTARY_MPI_BIND_WORLD    1: MPI_Init binds a job to MPI_COMM_WORLD
-//   TRIBUTARY_MPI_LOG           1: each call says on stderr where it went, and why
+//   TRIBUTARY_MPI_LOG           1: logs on stderr the route of each call, and the reason
 //
-// All but the address is what rank 0 of MPI_COMM_WORLD reads: the ranks must decide alike.
+// Only rank 0 of MPI_COMM_WORLD reads all but the address: the ranks must decide alike.
 #pragma once
 
 #include <array>
@@ -37,9 +37,9 @@ enum class Kind : std::uint8_t {
 inline constexpr std::size_t kKinds = 6;
 const char* name_of(Kind kind);
 
-// Stands for a collective that is never offloaded.
+// Means that a collective is never offloaded.
 inline constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
-// Least bytes where nothing is set: of an allreduce what tools/bench mpi has found, of the others a
+// The least bytes by default: for allreduce from measurements by tools/bench mpi, for the others a
 // cautious guess. docs/mpi.md, "Thresholds", has the curve.
 std::size_t default_threshold(Kind kind);
 
@@ -56,10 +56,10 @@ struct Settings {
   }
 };
 
-// What the environment says, in one line a variable: the form in which rank 0 hands it on.
+// The environment's settings, one line for each variable: rank 0 sends them on in this form.
 using Getter = const char* (*)(const char* name);
 std::string collect(Getter get);
-// Throws std::invalid_argument: the variable, its value, and what is allowed.
+// Throws std::invalid_argument with the variable, its value, and what is allowed.
 Settings parse_settings(std::string_view collected);
 
 // The address of one rank for one job.

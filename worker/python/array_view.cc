@@ -11,7 +11,7 @@ std::string text_of(py::handle object) {
   return py::str(object);
 }
 
-// NumPy's kind and size of what the wire format knows.
+// NumPy's kind and size for each type of the wire format.
 struct Known {
   char kind;
   py::ssize_t bytes;
@@ -58,7 +58,7 @@ ArrayView view_of(const py::object& object, const py::object& dtype, Access acce
         "numpy.ascontiguousarray() makes a copy that can");
   if (access == Access::write && !view.array.writeable())
     throw py::value_error("the array is read-only and cannot take the result; copy() it");
-  // Where the array is read only, nobody writes through this pointer.
+  // If the array is read only, no code writes through this pointer.
   view.data = const_cast<void*>(view.array.data());
   view.count = static_cast<std::size_t>(view.array.size());
   return view;

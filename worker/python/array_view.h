@@ -1,4 +1,4 @@
-// What collectives accept from Python: NumPy arrays that the library may send from and write to.
+// The arrays that collectives accept from Python: NumPy arrays that the library can read and write.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -22,9 +22,9 @@ struct ArrayView {
 
 enum class Access : bool { read, write };
 
-// C-contiguous and in native byte order, of any shape; writeable for Access::write. `dtype` is None
-// or "bfloat16", which NumPy does not have: the array is then one of uint16. Throws TypeError for
-// another kind of object or elements, ValueError for a layout; both say what would do.
+// Accepts C-contiguous arrays in native byte order, of any shape; writeable for Access::write.
+// `dtype` is None or "bfloat16", which NumPy lacks: the array is then of uint16. Throws TypeError
+// for another kind of object or elements, ValueError for a layout; both name what is accepted.
 ArrayView view_of(const pybind11::object& object, const pybind11::object& dtype, Access access);
 
 // One array, or a list or tuple of arrays of one type.
@@ -39,8 +39,8 @@ struct Arrays {
   [[nodiscard]] std::vector<ArrayPart> parts() const;
 };
 
-// As view_of(), of each array of a list. Throws TypeError where they have different types; texts
-// about an array of a list say which.
+// Like view_of(), for each array of a list. Throws TypeError if they have different types; texts
+// about an array of a list name its place.
 Arrays arrays_of(const pybind11::object& object, const pybind11::object& dtype, Access access);
 
 // A new array of this shape, with the elements of `like`.

@@ -5,15 +5,19 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
 
 #include "worker/python/gil.h"
+#include "worker/python/named_values.h"
 
 namespace py = pybind11;
 
 namespace tributary::python {
 namespace {
 
-// A signal ends a wait at once where it interrupts the waiting thread, and after this elsewhere.
+// A signal ends a wait at once if it interrupts the waiting thread, and after this time elsewhere.
 constexpr Duration kSignalPeriod = Duration::ms(100);
 constexpr double kMaxTimeoutSeconds = 1e6;
 
@@ -21,7 +25,7 @@ std::string text_of(py::handle object) {
   return py::str(object);
 }
 
-// False where it is not done after `limit`; none: it waits until it is.
+// Returns false if it is not done after `limit`; without a limit, waits until it is.
 bool wait_for(Request& request, std::optional<Duration> limit = {}) {
   const auto left = [limit, begin = std::chrono::steady_clock::now()] {
     if (!limit) return kSignalPeriod;
@@ -42,10 +46,31 @@ bool wait_for(Request& request, std::optional<Duration> limit = {}) {
   return done;
 }
 
-// Of this thread: the lock that its call into the library has released.
+void check_timeout(std::optional<double> timeout) {
+  if (timeout && !(*timeout >= 0 && *timeout <= kMaxTimeoutSeconds))
+    throw py::value_error("timeout is " + text_of(py::float_(*timeout)) +
+                          "; it is in seconds, 0 to 1e6, or None");
+}
+
+// TimeoutError after so many seconds; None: waits as long as it takes.
+void wait_at_most(Request& request, std::optional<double> timeout, const std::string& what,
+                  const std::string& then) {
+  check_timeout(timeout);
+  if (!timeout) {
+    wait_for(request);
+    return;
+  }
+  if (wait_for(request, Duration::ns(std::llround(*timeout * 1e9)))) return;
+  const std::string text =
+      what + " is not done after " + text_of(py::float_(*timeout)) + " s; " + then;
+  PyErr_SetString(PyExc_TimeoutError, text.c_str());
+  throw py::error_already_set();
+}
+
+// The lock that this thread's call into the library has released.
 thread_local ReleasedGil* waiting_call = nullptr;
 
-// Runs a call that asks CommunicatorOptions::cancelled while it waits, without the interpreter's
+// Runs a call that checks CommunicatorOptions::cancelled while it waits, without the interpreter's
 // lock. Throws what the call throws, or what a signal handler raised.
 template <typename Call>
 void interruptible(Call call) {
@@ -92,21 +117,42 @@ void check_output(const ArrayView& output, wire::DType dtype, std::size_t count)
                           wire::name_of(dtype) + " are needed");
 }
 
+Retry retry_of(const std::optional<std::string>& text) {
+  if (!text) return Retry::by_environment;
+  if (*text == "none") return Retry::none;
+  if (*text == "ops") return Retry::ops;
+  throw py::value_error("retry '" + *text + "': allowed are \"none\", \"ops\" and None");
+}
+
+// A put that meets a busy switch must not hold a caller for ever.
+constexpr Duration kLongestPut = Duration::seconds(10);
+
 }  // namespace
 
 py::object PyRequest::wait(std::optional<double> timeout) {
-  if (!timeout) {
-    wait_for(request_);
-    return result_;
+  const auto began = std::chrono::steady_clock::now();
+  wait_at_most(request_, timeout, "the operation", "it goes on, and its array is in use");
+  if (name_.empty()) return result_;
+  Duration limit = kLongestPut;
+  if (timeout) {
+    const std::chrono::nanoseconds taken = std::chrono::steady_clock::now() - began;
+    const Duration left = Duration::ns(std::llround(*timeout * 1e9) - taken.count());
+    limit = std::clamp(left, Duration::ms(1), kLongestPut);
   }
-  if (!(*timeout >= 0 && *timeout <= kMaxTimeoutSeconds))
-    throw py::value_error("timeout is " + text_of(py::float_(*timeout)) +
-                          "; it is in seconds, 0 to 1e6, or None");
-  if (wait_for(request_, Duration::ns(std::llround(*timeout * 1e9)))) return result_;
-  const std::string text = "the operation is not done after " + text_of(py::float_(*timeout)) +
-                           " s; it goes on, and its array is in use";
-  PyErr_SetString(PyExc_TimeoutError, text.c_str());
-  throw py::error_already_set();
+  put_result(limit);
+  return result_;
+}
+
+void PyRequest::put_result(Duration limit) {
+  const auto communicator = publisher_.lock();
+  if (!communicator)
+    throw CommunicatorError(wire::Reason::none, {},
+                            "the sum has no name: this communicator has been closed");
+  const py::bytes bytes = to_value(result_);
+  const auto view = static_cast<std::string_view>(bytes);
+  interruptible(
+      [&] { communicator->put(name_, std::as_bytes(std::span(view.data(), view.size())), limit); });
+  name_.clear();
 }
 
 Outcome PyRequest::outcome() {
@@ -135,6 +181,7 @@ PyCommunicator::PyCommunicator(const CommunicatorOptions& options) {
   CommunicatorOptions cancellable = options;
   cancellable.cancelled = [] { return waiting_call->signal_raised(); };
   interruptible([&] { communicator_ = Communicator::create(cancellable); });
+  job_ = options.job;
   rank_ = communicator_->rank();
   size_ = communicator_->size();
 }
@@ -172,7 +219,9 @@ PyRequest PyCommunicator::start_in_place(CollectiveCall call, const Arrays& arra
 
 PyRequest PyCommunicator::allreduce(const py::object& array, const std::string& op,
                                     const py::object& dtype, const std::string& encoding,
-                                    std::optional<int> scale_exponent) {
+                                    std::optional<int> scale_exponent,
+                                    const std::optional<std::string>& name) {
+  if (name) check_sum_name(*name, job_);
   CollectiveCall call;
   call.scale_exponent = scale_exponent;
   call.op = reduce_op_of(op);
@@ -181,7 +230,13 @@ PyRequest PyCommunicator::allreduce(const py::object& array, const std::string& 
   else if (encoding != "plain")
     throw py::value_error("encoding '" + encoding +
                           "' is unknown; allowed are plain and block-scaled");
-  return start_in_place(call, arrays_of(array, dtype, Access::write));
+  const Arrays arrays = arrays_of(array, dtype, Access::write);
+  if (name && arrays.is_list)
+    throw py::value_error("a sum of a list of arrays gets no name; allowed: one array");
+  PyRequest request = start_in_place(call, arrays);
+  // All ranks have the same bits, so one of them is enough.
+  if (name && rank_ == 0) request.publish(communicator_, *name);
+  return request;
 }
 
 PyRequest PyCommunicator::reduce(const py::object& array, std::uint32_t root, const std::string& op,
@@ -229,7 +284,7 @@ PyRequest PyCommunicator::reduce_scatter(const py::object& input, const py::obje
                           std::to_string(size_) + " ranks; the parts must be equal");
   call.count = in.count / size_;
   std::vector<py::ssize_t> shape = {static_cast<py::ssize_t>(call.count)};
-  // An array with a row for each rank gives a row.
+  // An array with a row for each rank results in one row.
   if (in.array.ndim() > 0 && in.array.shape(0) == static_cast<py::ssize_t>(size_))
     shape.assign(in.array.shape() + 1, in.array.shape() + in.array.ndim());
   const ArrayView out =
@@ -272,15 +327,42 @@ std::optional<std::uint32_t> PyCommunicator::model_step() {
   return value == 0 ? std::nullopt : std::optional(value - 1);
 }
 
-void PyCommunicator::barrier() {
+bool PyCommunicator::resize(const py::int_& size) {
   const auto communicator = open();
+  const std::uint32_t wanted = u32_of("size", size);
+  bool stays = false;
+  interruptible([&] { stays = communicator->resize(wanted); });
+  size_ = communicator->size();
+  return stays;
+}
+
+void PyCommunicator::barrier(std::optional<double> timeout) {
+  const auto communicator = open();
+  check_timeout(timeout);
   Request request;
   interruptible([&] { request = communicator->barrier_async(); });
-  wait_for(request);
+  wait_at_most(request, timeout, "the barrier", "it goes on");
   forget_finished();
 }
 
-// Ops finish in order, but for the few that fail.
+void PyCommunicator::put(const std::string& name, const py::object& value, double timeout) {
+  const auto communicator = open();
+  const Duration limit = seconds_of("timeout", timeout);
+  const py::bytes bytes = to_value(value);
+  const auto view = static_cast<std::string_view>(bytes);
+  interruptible(
+      [&] { communicator->put(name, std::as_bytes(std::span(view.data(), view.size())), limit); });
+}
+
+py::object PyCommunicator::get(const std::string& name, double timeout) {
+  const auto communicator = open();
+  const Duration limit = seconds_of("timeout", timeout);
+  std::vector<std::byte> value;
+  interruptible([&] { value = communicator->get(name, limit); });
+  return from_value(value);
+}
+
+// Ops finish in order, except for the few that fail.
 void PyCommunicator::forget_finished() {
   while (!in_flight_.empty() && in_flight_.front().request.done()) in_flight_.pop_front();
 }
@@ -321,6 +403,8 @@ py::dict PyCommunicator::stats() const {
   out["reported_marks"] = s.reported_marks;
   out["window_decreases"] = s.window_decreases;
   out["least_window"] = s.least_window;
+  out["asked_results"] = s.asked_results;
+  out["retries"] = s.retries;
   return out;
 }
 
@@ -329,7 +413,8 @@ std::unique_ptr<PyCommunicator> init(const py::int_& job, const OptionalInt& ran
                                      const std::optional<std::string>& address, double join_timeout,
                                      double op_timeout, const py::int_& loss_group,
                                      const std::string& host_config, const std::string& host_node,
-                                     bool at_host) {
+                                     bool at_host, const std::optional<std::string>& retry,
+                                     double retry_timeout) {
   CommunicatorOptions options;
   options.job = u32_of("job", job);
   if (rank.has_value() != size.has_value())
@@ -346,6 +431,8 @@ std::unique_ptr<PyCommunicator> init(const py::int_& job, const OptionalInt& ran
   options.host_config = host_config;
   options.host_node = host_node;
   options.at_host = at_host;
+  options.retry = retry_of(retry);
+  options.retry_timeout = seconds_of("retry_timeout", retry_timeout);
   return std::make_unique<PyCommunicator>(options);
 }
 

@@ -1,15 +1,15 @@
-// The interpreter's lock while this library waits.
+// Releases the interpreter's lock (GIL) while this library waits.
 //
-// At its exit the interpreter ends every other thread that asks for the lock, by pthread_exit():
-// that unwinds through C++ frames that may not be unwound, and the process aborts. A daemon thread
-// that waits here is therefore stopped for good instead, as Python 3.14 does by itself.
+// When the interpreter exits, it ends every other thread that asks for the lock by pthread_exit(),
+// which unwinds through C++ frames that may not be unwound, and aborts the process. So a daemon
+// thread that waits here is blocked for ever instead, as Python 3.14 does by itself.
 #pragma once
 
 #include <pybind11/pybind11.h>
 
 namespace tributary::python {
 
-// Of the thread that made it. It has the lock again when this goes.
+// Releases the lock of the constructing thread; the destructor takes it back.
 class ReleasedGil {
  public:
   ReleasedGil() : state_(PyEval_SaveThread()) {}
@@ -17,8 +17,8 @@ class ReleasedGil {
   ReleasedGil(const ReleasedGil&) = delete;
   ReleasedGil& operator=(const ReleasedGil&) = delete;
 
-  // Takes the lock back for a moment. True: a signal handler has raised; the error is set for the
-  // thread, and stays so.
+  // Takes the lock back for a moment. Returns true if a signal handler has raised; the error is set
+  // for the thread, and stays set.
   bool signal_raised() {
     take(state_);
     const bool raised = PyErr_CheckSignals() != 0;

@@ -1,4 +1,4 @@
-// Python's view of worker/layout: communicators from a parallel layout.
+// Python's interface to worker/layout: communicators from a parallel layout.
 #include "worker/python/layout.h"
 
 #include <pybind11/stl.h>

@@ -1,4 +1,4 @@
-// The module tributary._native, which the package `tributary` shows under its own name: names,
+// The module tributary._native, which the package `tributary` exposes under its own name: names,
 // docstrings, exceptions. tributary/__init__.pyi repeats the signatures for type checkers;
 // tests/python compares the two.
 #include <pybind11/pybind11.h>
@@ -30,8 +30,9 @@ constexpr const char* kInitDoc =
 job: the job's id, as the switch is configured.
 rank, size: 0 to size - 1, and the number of ranks. Every rank joins once. None: what torchrun (RANK,
     WORLD_SIZE), mpirun or Slurm say in the environment.
-address: "udp://SWITCH_IPV4[:BASE_PORT]", or
+address: "udp://SWITCH_IPV4[:BASE_PORT]", the same with rdma://, or
     "memif:///SOCKET_PATH?id=N&switch=IPV4[&port=BASE_PORT][&ip=OWN_IPV4]". {rank} in it is the rank.
+    Several, separated by commas, the same on every rank: switches that share the work of each op.
     None: TRIBUTARY_ADDRESS of the environment.
 join_timeout: seconds until all ranks must have joined.
 op_timeout: seconds from an operation's turn to its last result.
@@ -41,6 +42,10 @@ host_config, host_node: if set, this process also hosts completion engines until
     file, or a topology and the name of a server or worker in it.
 at_host: the job's completion host, a parameter server where it names one, sums what this rank sends,
     and no switch does.
+retry: "ops": operations of an epoch that a dead switch or link has ended are done again in another
+    one, exactly once for this program, and equally on all ranks; all of them say so. "none": they
+    fail. None: TRIBUTARY_RETRY of the environment, or "none".
+retry_timeout: seconds for all ranks to meet again.
 
 Raises ValueError for bad arguments, tributary.Error if the job cannot be joined. Ctrl-C works.)";
 
@@ -61,6 +66,8 @@ encoding: "block-scaled" sums float32 as integers under common exponents: every 
 scale_exponent: of "block-scaled": values are rounded to multiples of 2**scale_exponent, the same on
     every rank, and what overflows is summed again as floats. None: the ranks agree on exponents
     with which nothing overflows, in an exchange before.
+name: what put() takes, without a worker: wait() of rank 0 puts the sum under it, before it returns.
+    A tributary.Error of the put leaves the sum in place, and another wait() tries again.
 
 Any number of operations may be in flight; they run in the order of the calls. Raises TypeError or
 ValueError for what is not supported, tributary.Error if the job has failed. A sum of integers that
@@ -124,7 +131,7 @@ constexpr const char* kOpenModelDoc =
 array: float32; becomes the parameters that the server has. Where it has none yet, those are what
     `array` holds on rank `root`.
 
-Every rank opens every array each time it has joined, before it updates them.)";
+Every rank opens every array once after init(), before it updates them.)";
 
 constexpr const char* kUpdateModelDoc =
     R"(Starts a step of the server's optimizer for array `number` of the model; returns a Request.
@@ -144,7 +151,41 @@ Every rank calls it, and it waits for all.)";
 constexpr const char* kBarrierDoc =
     R"(Returns when every rank has called it, and all operations before it are done.
 
+timeout: seconds; then it raises TimeoutError, and the barrier goes on. None: as long as it takes.
+
 Raises tributary.Error if the job has failed.)";
+
+constexpr const char* kResizeDoc =
+    R"(Changes how many ranks the job has, from the next operation on.
+
+size: the new number; the job must allow it (min_workers to workers at its switch). Every rank calls
+    it between the same two operations, with the same size; new ranks call init() with that size.
+
+Waits for all, and returns True. On a rank that is `size` or more it returns False: the rank has
+left, and only close() follows.
+
+Raises ValueError if the job cannot have that size, and tributary.Error if the ranks want different
+ones: the job then goes on as it was. After any other tributary.Error it cannot be used any more.)";
+
+constexpr const char* kPutDoc =
+    R"(Gives a value a name, under which every rank, and hosts that the job allows, can get() it.
+
+name: "TENSOR/v=VERSION", maybe with "/worker=RANK" behind it, and "/job/JOB/run=RUN/" before it;
+    by default this job, in this run. A name has one value for good.
+value: an array, or bytes. The switches keep it, and this process answers for it until close().
+timeout: seconds.
+
+No collective: any rank, at any time, and in any order. Raises ValueError for a bad name,
+tributary.Error with reason "name-taken" if the name has another value, or for another cause.)";
+
+constexpr const char* kGetDoc =
+    R"(Returns the value of a name: an array, or the bytes that were put.
+
+name: as in put(); with "/seg=N" behind the version, the bytes of that segment alone.
+timeout: seconds.
+
+The next switch that has it answers. Raises ValueError for a bad name, tributary.Error with reason
+"name-unknown" if no value has it, or for another cause.)";
 
 constexpr const char* kStatsDoc =
     R"(Counters since init(), as a dict of int.
@@ -155,7 +196,9 @@ unknown_replies: loss recovery. drops: packets refused. smoothed_rtt_ns: chunk r
 float_retries: chunks summed as floats because fixed-point sums overflow. degraded_results:
 chunks whose result lacks ranks. marked_results: chunks whose result tells of a queue that data met;
 reported_marks: results that met one on their way here; window_decreases: halvings of a shard's window
-for the former; least_window: the least bound that a shard had, in chunks.)";
+for the former; least_window: the least bound that a shard had, in chunks. asked_results: results
+that came only as the answer to a probe; if all did, multicast does not reach this host. retries:
+epochs in which operations of a lost one were done again.)";
 
 constexpr const char* kCloseDoc =
     R"(Leaves the job. Operations still open fail. Done by `with` and by deletion, too.)";
@@ -166,7 +209,7 @@ constexpr const char* kOverflowDoc =
 Every rank gets this error for the same operation. The communicator and its later operations are
 unharmed.)";
 
-// The type objects; live as long as the interpreter.
+// The type objects; they live as long as the interpreter.
 PyObject* error_type = nullptr;
 PyObject* overflow_type = nullptr;
 
@@ -188,7 +231,7 @@ void translate(std::exception_ptr thrown) {
   } catch (const CommunicatorError& e) {
     raise(e.what(), e.reason(), e.missing_ranks());
   } catch (const py::builtin_exception&) {
-    throw;  // TypeError, ValueError: pybind11 knows them
+    throw;  // TypeError, ValueError: pybind11 handles them
   } catch (const py::error_already_set&) {
     throw;
   } catch (const std::runtime_error& e) {  // sockets, routes, memif
@@ -240,7 +283,7 @@ PYBIND11_MODULE(_native, m) {
   py::class_<PyCommunicator>(m, "Communicator", "One rank's membership in a job; see init().")
       .def("allreduce", &PyCommunicator::allreduce, py::arg("array"), py::arg("op") = "sum",
            py::arg("dtype") = py::none(), py::arg("encoding") = "plain",
-           py::arg("scale_exponent") = py::none(), kAllreduceDoc)
+           py::arg("scale_exponent") = py::none(), py::arg("name") = py::none(), kAllreduceDoc)
       .def("reduce", &PyCommunicator::reduce, py::arg("array"), py::arg("root"),
            py::arg("op") = "sum", py::arg("dtype") = py::none(), kReduceDoc)
       .def("broadcast", &PyCommunicator::broadcast, py::arg("array"), py::arg("root"),
@@ -255,13 +298,20 @@ PYBIND11_MODULE(_native, m) {
       .def("update_model", &PyCommunicator::update_model, py::arg("array"), py::arg("number") = 0,
            py::arg("op") = "sum", kUpdateModelDoc)
       .def("model_step", &PyCommunicator::model_step, kModelStepDoc)
-      .def("barrier", &PyCommunicator::barrier, kBarrierDoc)
+      .def("barrier", &PyCommunicator::barrier, py::arg("timeout") = py::none(), kBarrierDoc)
+      .def("resize", &PyCommunicator::resize, py::arg("size"), kResizeDoc)
+      .def("put", &PyCommunicator::put, py::arg("name"), py::arg("value"),
+           py::arg("timeout") = 10.0, kPutDoc)
+      .def("get", &PyCommunicator::get, py::arg("name"), py::arg("timeout") = 10.0, kGetDoc)
       .def("stats", &PyCommunicator::stats, kStatsDoc)
       .def("close", &PyCommunicator::close, kCloseDoc)
+      .def_property_readonly("job", &PyCommunicator::job, "Number of the job.")
       .def_property_readonly("rank", &PyCommunicator::rank, "This rank, 0 to size - 1.")
       .def_property_readonly("size", &PyCommunicator::size, "Number of ranks in the job.")
       .def_property_readonly("epoch", &PyCommunicator::epoch,
                              "Number of this incarnation of the job; a restart has another.")
+      .def_property_readonly("run", &PyCommunicator::run,
+                             "This incarnation of the job in names, the same on every rank.")
       .def_property_readonly("closed", &PyCommunicator::closed, "True after close().")
       .def("__enter__", [](PyCommunicator& self) -> PyCommunicator& { return self; })
       .def("__exit__", [](PyCommunicator& self, const py::args&) { self.close(); });
@@ -270,5 +320,5 @@ PYBIND11_MODULE(_native, m) {
         py::arg("size") = py::none(), py::arg("address") = py::none(),
         py::arg("join_timeout") = 60.0, py::arg("op_timeout") = 60.0, py::arg("loss_group") = 0,
         py::arg("host_config") = "", py::arg("host_node") = "", py::arg("at_host") = false,
-        kInitDoc);
+        py::arg("retry") = py::none(), py::arg("retry_timeout") = 30.0, kInitDoc);
 }

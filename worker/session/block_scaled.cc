@@ -28,7 +28,7 @@ std::span<float> BlockScaled::chunk_of(std::uint32_t chunk) const {
   return values_.subspan(begin, std::min<std::size_t>(values_.size() - begin, elements_per_chunk_));
 }
 
-// The smallest exponent with which every mantissa is below 2^bits.
+// The smallest exponent for which every mantissa is below 2^bits.
 std::int16_t BlockScaled::needed(std::span<const float> values) const {
   float largest = 0;
   for (const float v : values) {
@@ -43,7 +43,7 @@ std::int16_t BlockScaled::needed(std::span<const float> values) const {
 
 namespace {
 
-// Rounds within the range of a mantissa; false: the value is not in it, or no number.
+// Rounds to a mantissa; returns false if the value is out of range, or not a number.
 bool round_into(std::int32_t& out, double scaled) {
   constexpr double kMost = std::numeric_limits<std::int32_t>::max();
   const double rounded = std::nearbyint(scaled);

@@ -13,7 +13,7 @@ using wire::Reason;
 std::string job_text(std::uint32_t job) {
   return "job " + std::to_string(job);
 }
-// `id` is 0 where a switch has none, or none is meant.
+// `id` is 0 if the switch has none, or if no particular switch is meant.
 std::string the_switch(std::uint32_t id) {
   return id == 0 ? "the switch" : "switch " + std::to_string(id);
 }
@@ -50,7 +50,7 @@ Failure mismatch(const wire::Packet& abort) {
   std::string got = describe(error->got);
   std::string expected = describe(error->expected);
   if (got == expected) {
-    // Same shape: the ranks are at different ops, or this chunk ends one of them.
+    // The shapes are equal: the ranks are at different ops, or this chunk ends one of them.
     got += error->got.last ? " ending here" : " of another op";
     expected += error->expected.last ? " ending here" : "";
   }
@@ -65,6 +65,13 @@ std::string planes_text(std::uint32_t further) {
   return std::to_string(planes) + (planes == 1 ? " plane" : " planes");
 }
 
+std::string address_text(std::uint32_t ipv4, std::uint32_t udp_port) {
+  std::string text;
+  for (int shift = 24; shift >= 0; shift -= 8)
+    text += std::to_string(ipv4 >> shift & 0xFF) + (shift > 0 ? "." : "");
+  return text + " UDP port " + std::to_string(udp_port);
+}
+
 std::string refusal_text(const wire::Header& nack) {
   switch (nack.reason) {
     case Reason::unknown_job: return "the switch has no such job";
@@ -73,9 +80,15 @@ std::string refusal_text(const wire::Header& nack) {
       return "the switch runs another epoch: it was restarted, or the job was started anew";
     case Reason::bad_rank: return "the rank is outside the job, or not allowed on this port";
     case Reason::sender_mismatch:
+      if (nack.slot != 0)
+        return "the rank is already there, at " + address_text(nack.slot, nack.op) +
+               ", and answers";
       return "the rank is bound to another port or address, whose lease has not lapsed";
     case Reason::job_size_mismatch: return "the switch has another worker count for this job";
     case Reason::aborted: return "the epoch was aborted";
+    case Reason::rank_restarted:
+      return "another rank has been started anew, so the epoch that went before cannot go on";
+    case Reason::rank_left: return "another rank has left the job";
     case Reason::settings_mismatch:
       return "it and the switch above have different settings of this job";
     case Reason::configuration_changed:
@@ -105,7 +118,7 @@ std::string rank_list(std::span<const std::uint32_t> ranks) {
 
 namespace {
 
-// Which rank alone sends or receives, where the caller says so.
+// The rank that alone sends or receives, if the call names one.
 std::string target_text(const wire::OpDescription& d) {
   if (d.target == wire::OpDescription::kNoTarget) return {};
   const std::string target = std::to_string(d.target);
@@ -139,7 +152,7 @@ Failure aborted(const wire::Packet& abort) {
   if (h.reason == Reason::op_mismatch) return mismatch(abort);
   Failure f{h.reason, missing_in(abort), {}, {}};
   const std::string ranks = rank_list(f.ranks);
-  // In a tree, the switch that the ranks hang on.
+  // In a tree, the switch that the ranks are attached to.
   const std::string behind = h.slot == 0 ? "" : " (behind " + the_switch(h.slot) + ")";
   switch (h.reason) {
     case Reason::deadline:
@@ -180,6 +193,9 @@ Failure aborted(const wire::Packet& abort) {
     case Reason::configuration_changed:
       f.text = job_text(h.job) + ": the configuration of " + the_switch(h.slot) +
                " changed; the job can be joined again";
+      if (!f.ranks.empty())
+        f.text += "; " + ranks +
+                  " had not finished the ops that had begun, or cannot go on in another epoch";
       break;
     case Reason::broken_invariant:
       f.text = job_text(h.job) +
@@ -219,6 +235,19 @@ Failure overflowed(const wire::Header& h) {
           h.op};
 }
 
+namespace {
+
+// Small packets come through, and no large one has.
+std::string size_text(std::size_t packet_bytes) {
+  constexpr std::size_t kAlwaysFits = 576;
+  if (packet_bytes <= kAlwaysFits) return {};
+  return "; no packet of this size, " + std::to_string(packet_bytes) +
+         " bytes, has come from it: if an interface on the way has a smaller MTU, raise it "
+         "(`tributary doctor`; on the switch, `tributary show drops` counts mtu-exceeded)";
+}
+
+}  // namespace
+
 Failure timed_out(const OpTimeout& t) {
   Failure f{Reason::none, {t.missing.begin(), t.missing.end()}, {}, t.op};
   f.text = job_text(t.job) + " op " + std::to_string(t.op) + " chunk " + std::to_string(t.chunk) +
@@ -229,7 +258,7 @@ Failure timed_out(const OpTimeout& t) {
     f.text += "waiting for " + rank_list(t.missing);
   else
     f.text += "the switch at " + t.switch_name + " was last heard " + seconds(*t.silent_for) +
-              " ago and named no cause";
+              " ago and named no cause" + size_text(t.packet_bytes);
   return f;
 }
 
@@ -245,6 +274,14 @@ Failure join_timed_out(std::uint32_t job, Duration limit, const std::string& swi
   else
     f.text += "waiting for " + rank_list(missing);
   return f;
+}
+
+Failure fell_silent(std::uint32_t job, Duration limit, const std::string& switch_name) {
+  return {
+      wire::Reason::parent_lost,
+      {},
+      job_text(job) + ": the switch at " + switch_name + " did not answer for " + seconds(limit),
+      {}};
 }
 
 Failure out_of_numbers(std::uint32_t job) {

@@ -1,5 +1,5 @@
-// Why an op or a job failed, as the caller reads it: one sentence that names job, op, chunk and
-// the ranks concerned. All texts of the session are made here.
+// Why an op or a job failed, as text for the caller: one sentence that names job, op, chunk and the
+// ranks concerned. All texts of the session are made here.
 #pragma once
 
 #include <cstdint>
@@ -30,30 +30,33 @@ std::string describe(const wire::OpDescription& d);
 Failure aborted(const wire::Packet& abort);
 // NACK(reason): the switch refuses this rank. `own_size` is the worker count this rank assumes.
 Failure refused(const wire::Packet& nack, std::uint32_t rank, std::uint32_t own_size);
-// START announces what this worker cannot accept.
+// START announces a setting that this worker cannot accept.
 Failure bad_start(std::uint32_t job, const std::string& why);
 
 // RESULT is flagged: the sum left the range of its type (rule 12).
 Failure overflowed(const wire::Header& result);
 
-// What is known when an op's time is over.
+// The facts about an op that has timed out.
 struct OpTimeout {
   std::uint32_t job = 0;
   std::uint32_t op = 0;
   std::uint32_t chunk = 0;
   Duration limit;
   std::string switch_name;
-  std::optional<Duration> silent_for;      // since the switch's last packet; nullopt: never heard
+  std::optional<Duration> silent_for;      // since the switch's last packet; nullopt: none came
   std::span<const std::uint32_t> missing;  // from the last PENDING about this op
+  std::size_t packet_bytes = 0;            // of the chunk, if no packet as large has come; else 0
 };
 Failure timed_out(const OpTimeout& t);
-// `last_refusal`: a NACK that was retried; of reason none: there was none.
+// `last_refusal`: a NACK after which JOIN was repeated; of reason none if there was none.
 Failure join_timed_out(std::uint32_t job, Duration limit, const std::string& switch_name,
                        bool answered, std::span<const std::uint32_t> missing,
                        const wire::Header& last_refusal);
-// The epoch has had as many ops as there are numbers.
+// No answer within so long: the switch has died, or the way to it.
+Failure fell_silent(std::uint32_t job, Duration limit, const std::string& switch_name);
+// The epoch has used all op numbers.
 Failure out_of_numbers(std::uint32_t job);
-// What an op gets that is not the one concerned.
+// The failure for the ops that another op's or job's failure ends.
 Failure not_done(std::uint32_t job, std::uint32_t op, const Failure& cause);
 
 }  // namespace tributary::worker

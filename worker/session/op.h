@@ -1,15 +1,15 @@
-// One collective call of this rank, how it is cut into chunks, and the queue of calls not finished
-// yet.
+// One collective call of this rank, its chunks, and the queue of unfinished
+// calls.
 //
 //   submitted ─▶ queued ─▶ (chunks in flight) ─▶ finished: `failure` set, or the result is there
 //
 // The caller fills the first block and keeps op and memory alive until Session::take_finished()
-// returns it; the session owns the rest meanwhile.
+// returns the op; until then the session owns the rest.
 //
-// The array of an op consists of parts, each cut into chunks for itself: one part of `count`
-// elements, or for all_gather and reduce_scatter one of `count` elements for each rank, its owner.
-// Of a job with several planes, an Op is what one of them does of an op: the same elements of every
-// part (worker/api/plane_parts.h).
+// An op's array consists of parts, each cut into chunks separately: one part of `count` elements,
+// or for all_gather and reduce_scatter one of `count` elements for each rank, its owner. In a job
+// with several planes, an Op is one plane's part of an op: the same elements of every part
+// (worker/api/plane_parts.h).
 //
 //   collective       who sends a chunk   who gets its data      memory
 //   allreduce        all                 all                    data, in place
@@ -39,29 +39,29 @@ namespace tributary::worker {
 class BlockScaled;
 
 struct Op {
-  std::byte* data = nullptr;    // see the table; never written where it is only sent
+  std::byte* data = nullptr;    // see the table; never written if it is only sent
   std::byte* output = nullptr;  // all_gather, reduce_scatter
   std::size_t count = 0;        // elements of a part
-  std::size_t of_count = 0;     // where this is what one plane does of an op: elements of its part
+  std::size_t of_count = 0;     // if this is one plane's part of an op: elements of a whole part
   wire::DType dtype = wire::DType::none;
   wire::ReduceOp reduce_op = wire::ReduceOp::sum;
   wire::Collective collective = wire::Collective::allreduce;
   std::uint32_t root = 0;
-  std::uint16_t array = 0;        // open, update: which one of the model, or wire::kModelStep
+  std::uint16_t array = 0;        // open, update: the array of the model, or wire::kModelStep
   BlockScaled* scaled = nullptr;  // encoding block-scaled: makes and takes the elements
-  const Op* after = nullptr;      // an earlier op that must be done before this one's data is known
+  const Op* after = nullptr;      // an earlier op that must end before this one's data is known
 
   std::uint32_t id = 0;      // counts submissions since START
   std::uint32_t rank = 0;    // the caller's
-  std::uint32_t chunks = 0;  // at least one, so that an empty op is seen by all
+  std::uint32_t chunks = 0;  // at least one, so that all ranks see an empty op
   std::uint32_t chunks_per_part = std::numeric_limits<std::uint32_t>::max();
   std::uint32_t remaining = 0;           // results to come
   std::uint32_t elements_per_chunk = 0;  // of every chunk but a part's last
   std::optional<Failure> failure;        // set before it is finished, if it failed
-  // Of a finished op: bit r mod 64 of word r / 64 for every rank that some chunk's result lacks
-  // (rule 21). Empty: every chunk has all.
+  // For a finished op: bit r mod 64 of word r / 64 for every rank that some chunk's result lacks
+  // (rule 21). Empty: every chunk has all ranks.
   std::vector<std::uint64_t> left_out;
-  // The chunks that this rank gets of those, and how many ranks each has.
+  // Those chunks of them whose data this rank gets, and the number of ranks in each.
   struct Lacking {
     std::uint32_t chunk = 0;
     std::uint32_t counted = 0;
@@ -82,7 +82,7 @@ struct Op {
     return collective == wire::Collective::all_gather ||
            collective == wire::Collective::reduce_scatter;
   }
-  // How the array is cut.
+  // Cuts the array into chunks.
   void cut(std::uint32_t own_rank, std::uint32_t ranks, const wire::StartInfo& start) {
     rank = own_rank;
     elements_per_chunk =
@@ -94,13 +94,13 @@ struct Op {
     chunks = per_part == 0 ? 0 : chunks_per_part * parts;
     chunks = remaining = std::max<std::uint32_t>(chunks + first_data_chunk(), 1);
   }
-  // Elements of the caller's parts, which lie one behind the other.
+  // Elements of a part of the caller's array; parts follow each other.
   [[nodiscard]] std::size_t whole_count() const { return of_count == 0 ? count : of_count; }
   [[nodiscard]] std::size_t total(std::uint32_t ranks) const {
     return has_owners() ? whole_count() * ranks : whole_count();
   }
 
-  // Of one chunk:
+  // About one chunk:
   [[nodiscard]] std::uint32_t owner_of(std::uint32_t chunk) const {
     return (chunk - first_data_chunk()) / chunks_per_part;
   }
@@ -111,11 +111,11 @@ struct Op {
   [[nodiscard]] bool contributes(std::uint32_t chunk) const {
     return !has_one_sender(chunk) || sender_of(chunk) == rank;
   }
-  // Where there is one sender.
+  // Only if the chunk has one sender.
   [[nodiscard]] std::uint32_t sender_of(std::uint32_t chunk) const {
     return collective == wire::Collective::broadcast ? root : owner_of(chunk);
   }
-  // The rank that alone gets the data; nullopt: all do, or there is none.
+  // The rank that alone gets the data; nullopt if all do, or there is none.
   [[nodiscard]] std::optional<std::uint32_t> target_of(std::uint32_t chunk) const {
     if (collective == wire::Collective::reduce) return root;
     if (collective == wire::Collective::reduce_scatter) return owner_of(chunk);
@@ -124,23 +124,23 @@ struct Op {
   [[nodiscard]] bool receives(std::uint32_t chunk) const {
     return target_of(chunk).value_or(rank) == rank;
   }
-  // Where it begins in its part.
+  // The chunk's first element in its part.
   [[nodiscard]] std::size_t begin_of(std::uint32_t chunk) const {
     return std::size_t{(chunk - first_data_chunk()) % chunks_per_part} * elements_per_chunk;
   }
-  // What this rank sends of it, if it contributes.
+  // The data of the chunk that this rank sends, if it contributes.
   [[nodiscard]] std::span<const std::byte> input_of(std::uint32_t chunk) const {
     const bool whole = collective != wire::Collective::all_gather;
     return at(data, chunk, whole);
   }
-  // Where its data goes, if this rank receives it.
+  // The destination of the chunk's data, if this rank receives it.
   [[nodiscard]] std::span<std::byte> output_of(std::uint32_t chunk) const {
     const bool whole = collective != wire::Collective::reduce_scatter;
     return at(has_owners() ? output : data, chunk, whole);
   }
 
  private:
-  // Those before it carry no data: that of the ranks' agreement.
+  // Chunks before it carry no data: the ranks' agreement.
   [[nodiscard]] std::uint32_t first_data_chunk() const { return wire::moves_data(collective); }
   // `whole`: the memory holds all parts.
   [[nodiscard]] std::span<std::byte> at(std::byte* memory, std::uint32_t chunk, bool whole) const {
@@ -151,7 +151,7 @@ struct Op {
   }
 };
 
-// Intrusive doubly-linked FIFO; an op is in at most one.
+// Intrusive doubly linked FIFO; an op is in at most one.
 class OpQueue {
  public:
   [[nodiscard]] bool empty() const { return head_ == nullptr; }

@@ -1,5 +1,5 @@
-// When to ask again: the adaptive retransmission timeout, and the lists of chunks that wait for
-// an answer to a probe.
+// When to ask again: the adaptive retransmission timeout, and the lists of chunks that wait for an
+// answer to a probe.
 #pragma once
 
 #include <algorithm>
@@ -13,9 +13,9 @@
 namespace tributary::worker {
 
 // RFC 6298: smoothed time from first send to result (gain 1/8) plus four times its mean deviation
-// (gain 1/4), within bounds. The floor is what a process may lose to others on a shared core
-// without anything being lost on the network; what is lost in the middle of a stream is found
-// earlier, by the results that overtake it.
+// (gain 1/4), within bounds. The floor is the time that a process may lose to others on a shared
+// core while the network loses nothing. A loss in the middle of a stream is found earlier, by the
+// results that overtake it.
 class RetransmissionTimeout {
  public:
   static constexpr Duration kInitial = Duration::ms(20);
@@ -39,13 +39,13 @@ class RetransmissionTimeout {
   [[nodiscard]] Duration current(std::uint8_t backoff = 0) const {
     return std::min(current_ * (std::int64_t{1} << backoff), kMaxBackedOff);
   }
-  // For what depends on no other rank: without the floor.
+  // For a chunk that depends on no other rank: without the floor.
   [[nodiscard]] Duration network() const {
     if (!sampled_) return current_;
     return std::clamp(smoothed_ + deviation_ * 4, kMinReordering, kMax);
   }
-  // How long a result may be overtaken by others before its chunk is probed: a quarter of the
-  // smoothed time, doubled each time the switch said that it is only late.
+  // How long other results may overtake a chunk's result before the chunk is probed: a quarter of
+  // the smoothed time, doubled each time the switch answered that it is only late.
   [[nodiscard]] Duration reordering(std::uint8_t backoff) const {
     return std::min(std::max(smoothed_ / 4, kMinReordering) * (std::int64_t{1} << backoff),
                     current_);
@@ -60,8 +60,8 @@ class RetransmissionTimeout {
 };
 
 // Chunks in one FIFO per number of doublings: within a list every chunk has the same timeout, so
-// the list is ordered by when each was armed, whatever the timeout becomes later. Arm, cancel and
-// expire are O(1).
+// the list is ordered by arming time, even if the timeout changes later. Arm, cancel and expire are
+// O(1).
 class TimerLists {
  public:
   // 10 ms doubled 7 times passes the largest timeout.
@@ -71,12 +71,12 @@ class TimerLists {
     chunks[i].armed_at = now;
     lists_[chunks[i].backoff].append(chunks, i);
   }
-  // The chunk's backoff must be what it was when it was armed.
+  // The chunk's backoff must be the same as when it was armed.
   void cancel(std::vector<ChunkState>& chunks, ChunkIndex i) {
     lists_[chunks[i].backoff].remove(chunks, i);
   }
-  // A chunk whose time is over; kNoChunk when there is none. It stays armed. `timeout(backoff)`
-  // says how long a list's chunks have.
+  // A chunk whose time is over; kNoChunk if there is none. It stays armed. `timeout(backoff)` is
+  // the timeout of a list's chunks.
   template <typename Timeout>
   [[nodiscard]] ChunkIndex expired(const std::vector<ChunkState>& chunks, const Timeout& timeout,
                                    Instant now) const {

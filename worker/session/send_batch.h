@@ -1,5 +1,5 @@
-// Datagrams that a session wants sent now: heads are kept here, payloads stay in the ops' buffers.
-// Valid until the session's next call; the loop fills, sends and drops it within one turn.
+// Datagrams to send now: heads are stored here, payloads stay where they are. A session's is valid
+// until its next call; the loop fills, sends and drops it within one turn.
 #pragma once
 
 #include <array>
@@ -13,12 +13,11 @@
 
 namespace tributary::worker {
 
-class SendBatch {
+template <std::size_t capacity, std::size_t head_bytes>
+class DatagramBatch {
  public:
-  static constexpr std::size_t kCapacity = 64;
-  // Header, task information (20), target rank (8), CRC32C (8), padding; JOIN has a nonce (12).
-  static constexpr std::size_t kHeadBytes = 96;
-  static_assert(wire::serialized_bytes(20 + 8 + 8) <= kHeadBytes);
+  static constexpr std::size_t kCapacity = capacity;
+  static constexpr std::size_t kHeadBytes = head_bytes;
 
   void clear() { used_ = 0; }
   [[nodiscard]] bool full() const { return used_ == kCapacity; }
@@ -27,14 +26,32 @@ class SendBatch {
     return std::span(datagrams_).first(used_);
   }
 
-  // Room for the next head. Only when not full.
+  // Room for the next head. Call it only when not full.
   [[nodiscard]] std::span<std::byte> head() { return heads_[used_]; }
-  // Adds what was written to head(). `chunk`: a contribution's, else kNoChunk.
-  void add(std::size_t head_bytes, std::span<const std::byte> payload, std::uint8_t port,
-           wire::PacketType type, ChunkIndex chunk) {
-    datagrams_[used_] = {std::span(heads_[used_]).first(head_bytes), payload, port};
-    tags_[used_] = {type, chunk};
+  // Adds the bytes written to head(). `sealed`: with a CRC32C.
+  void add(std::size_t bytes, std::span<const std::byte> payload, bool sealed,
+           std::uint8_t port = 0) {
+    datagrams_[used_] = {std::span(heads_[used_]).first(bytes), payload, port, sealed};
     ++used_;
+  }
+
+ private:
+  std::size_t used_ = 0;
+  std::array<Datagram, kCapacity> datagrams_;
+  std::array<std::array<std::byte, kHeadBytes>, kCapacity> heads_;
+};
+
+// A session's. Heads: header, task information (20), target rank (8), CRC32C (8), padding; JOIN has
+// a nonce (12).
+class SendBatch : public DatagramBatch<64, 96> {
+ public:
+  static_assert(wire::serialized_bytes(20 + 8 + 8) <= kHeadBytes);
+
+  // Adds the bytes written to head(). `chunk`: a contribution's, else kNoChunk.
+  void add(std::size_t bytes, std::span<const std::byte> payload, bool sealed, std::uint8_t port,
+           wire::PacketType type, ChunkIndex chunk) {
+    tags_[size()] = {type, chunk};
+    DatagramBatch::add(bytes, payload, sealed, port);
   }
 
   struct Tag {
@@ -44,10 +61,7 @@ class SendBatch {
   [[nodiscard]] const Tag& tag(std::size_t i) const { return tags_[i]; }
 
  private:
-  std::size_t used_ = 0;
-  std::array<Datagram, kCapacity> datagrams_;
   std::array<Tag, kCapacity> tags_;
-  std::array<std::array<std::byte, kHeadBytes>, kCapacity> heads_;
 };
 
 }  // namespace tributary::worker

@@ -1,5 +1,5 @@
-// What a running session makes of packets. Everything is checked against the chunk it names before
-// any of it is used; what does not fit is counted and dropped.
+// How a running session handles packets. Each is checked against the chunk that it names before any
+// of it is used; packets that do not fit are counted and dropped.
 #include <algorithm>
 #include <cstring>
 
@@ -9,7 +9,7 @@
 namespace tributary::worker {
 namespace {
 
-// Says that a chunk is done without its data; also what a chunk without elements looks like.
+// True for a result that says only that a chunk is done, and for a chunk without elements.
 bool header_only(const wire::Header& h) {
   return h.element_count == 0;
 }
@@ -19,24 +19,31 @@ bool header_only(const wire::Header& h) {
 void Session::on_packet_running(const wire::Packet& packet, Instant now) {
   const wire::Header& h = packet.header;
   // START may come twice; its nonce was checked the first time.
-  if (h.epoch != epoch_) return drop(DropReason::stale_epoch);
+  if (h.epoch != membership_.epoch()) return drop(DropReason::stale_epoch);
   if (h.type == wire::PacketType::nack) return on_nack(packet, now);
   last_heard_ = now;
   refused_since_.reset();
+  asked_since_.reset();
   switch (h.type) {
     case wire::PacketType::result: return on_result(packet, now);
     case wire::PacketType::pending: return on_pending(packet, now);
     case wire::PacketType::unknown: return on_unknown(packet, now);
-    case wire::PacketType::lease: return on_exclusion(packet.header);
+    case wire::PacketType::lease:
+      if (const auto drain = wire::find_drain(packet.extensions)) return on_drain(*drain);
+      return on_exclusion(packet.header);
     case wire::PacketType::start:
+      // Another process claims this rank, and the switch asks whether this one lives: LEASE, or
+      // whatever goes out next, says so.
+      last_sent_ = now - Duration::ms(start_.lease_ms) / 3;
+      return;
     case wire::PacketType::ack: return;
-    case wire::PacketType::abort: member_ = false; return fail(aborted(packet));
+    case wire::PacketType::abort: membership_.end(); return fail(aborted(packet));
     default: return drop(DropReason::bad_type);
   }
 }
 
-// Words about exclusion may be lost, or pass each other; ops in them only go up. From op 0 on it
-// never was excluded.
+// Messages about exclusion may be lost or reordered; the ops in them only go up. From op 0 on means
+// that the rank was never excluded.
 void Session::on_exclusion(const wire::Header& h) {
   if ((h.flags & wire::kFlagExcluded) != 0) {
     if (h.op >= excluded_.until || (excluded_.open() && h.op > excluded_.from))
@@ -48,26 +55,26 @@ void Session::on_exclusion(const wire::Header& h) {
   }
 }
 
-// A sender mismatch may be about one packet whose source was damaged on the way: no checksum covers
-// all of it. It is about this rank when, for a whole lease in which there was something to answer,
-// the switch has said nothing else.
+// A sender mismatch may concern one packet whose source was damaged on the way: no checksum covers
+// all of it. It concerns this rank if the switch has sent no other answer for a whole lease in
+// which there was something to answer.
 void Session::on_nack(const wire::Packet& packet, Instant now) {
   if (packet.header.reason == wire::Reason::sender_mismatch) {
     drop(DropReason::sender_mismatch);
     if (!refused_since_ || ops_.empty()) refused_since_ = now;
     if (now - *refused_since_ < Duration::ms(start_.lease_ms)) return;
   }
-  member_ = false;
+  membership_.end();
   fail(refused(packet, options_.rank, options_.size));
 }
 
-// The chunk in flight that a packet is about; kNoChunk, counted, when there is none.
+// The chunk in flight that a packet is about; kNoChunk, counted, if there is none.
 ChunkIndex Session::find_chunk(const wire::Header& h) {
   if (h.shard >= start_.shards || h.stream != 0) {
     drop(DropReason::bad_shard);
     return kNoChunk;
   }
-  const ShardWindow& shard = shards_[h.shard];
+  ShardWindow& shard = flights_.shards()[h.shard];
   if (!shard.in_flight(h.seq)) {
     const bool late = seq_before(h.seq, shard.base);
     const bool result = h.type == wire::PacketType::result;
@@ -75,11 +82,11 @@ ChunkIndex Session::find_chunk(const wire::Header& h) {
       counters_.duplicate_results.add();
     else
       drop(late ? DropReason::stale_seq : DropReason::beyond_window);
-    if (!late && result) note_missed(shards_[h.shard], h.seq);
+    if (!late && result) note_missed(shard, h.seq);
     return kNoChunk;
   }
-  const ChunkIndex i = index_of(h.shard, h.seq);
-  const ChunkState& c = chunks_[i];
+  const ChunkIndex i = flights_.index_of(h.shard, h.seq);
+  const ChunkState& c = flights_.chunk(i);
   if (c.phase == Phase::held) {
     if (h.type == wire::PacketType::result)
       counters_.duplicate_results.add();
@@ -91,8 +98,8 @@ ChunkIndex Session::find_chunk(const wire::Header& h) {
     drop(DropReason::op_mismatch);
     return kNoChunk;
   }
-  // Of another attempt than this rank's; only the next one may be asked for. A rank that is late
-  // may hear of it by the result that was made without it (rule 21).
+  // The packet is of another attempt than this rank's; only the next attempt may be asked for. A
+  // late rank may learn of it from the result that was made without it (rule 21).
   const bool told = h.type == wire::PacketType::unknown ||
                     (h.type == wire::PacketType::result && (h.flags & wire::kFlagDegraded) != 0);
   const bool next = told && h.attempt == wire::kFloatRetry &&
@@ -105,8 +112,8 @@ ChunkIndex Session::find_chunk(const wire::Header& h) {
   return i;
 }
 
-// A rank may send what this one has not asked for yet. There is no place for it, but this rank will
-// know that it need not wait before it asks.
+// A rank may send a chunk that this rank has not asked for yet. There is no place for the result,
+// but this rank then knows that it can ask without waiting.
 void Session::note_missed(ShardWindow& shard, std::uint32_t seq) const {
   if (seq_diff(seq, shard.next) >= static_cast<std::int32_t>(2 * start_.window)) return;
   const std::uint32_t end = seq + 1;
@@ -123,10 +130,10 @@ bool Session::result_fits(const ChunkState& c, const wire::Packet& packet) {
   if (h.dtype != dtype || h.reduce_op != op.reduce_op || h.collective != op.collective ||
       h.encoding != encoding)
     return false;
-  // Parameters, and nothing that passes for them.
+  // An op on the model accepts only parameters as its result; other ops accept none.
   if (wire::concerns_model(op.collective) != ((h.flags & wire::kFlagParams) != 0)) return false;
   if (scaled && h.scale_exponent != op.scaled->exponent(c.chunk)) return false;
-  if (!count_fits(op, packet)) return false;
+  if (!left_out_.count_fits(op, packet)) return false;
   if (packet.payload.size() != std::size_t{h.element_count} * wire::size_of(h.dtype)) return false;
   const std::size_t expected = op.receives(c.chunk) ? op.elements_of(c.chunk) : 0;
   if (h.element_count == expected) return true;
@@ -137,15 +144,15 @@ bool Session::result_fits(const ChunkState& c, const wire::Packet& packet) {
 void Session::on_result(const wire::Packet& packet, Instant now) {
   const ChunkIndex i = find_chunk(packet.header);
   if (i == kNoChunk) return;
-  ChunkState& c = chunks_[i];
+  ChunkState& c = flights_.chunk(i);
   if (!result_fits(c, packet)) return drop(DropReason::op_mismatch);
   const bool overflow = (packet.header.flags & wire::kFlagOverflow) != 0;
-  // The other ranks' notice that a chunk is done; this rank's own comes with the data.
+  // The other ranks' notice that a chunk is done; this rank's own result comes with the data.
   const bool for_others = header_only(packet.header) && c.op->target_of(c.chunk) &&
                           c.op->receives(c.chunk) && c.op->elements_of(c.chunk) > 0;
   if (for_others && !overflow) return;
   c.attempt = packet.header.attempt;
-  note_left_out(*c.op, packet.header);
+  if (left_out_.take(*c.op, packet.header)) counters_.degraded.add();
   if ((packet.header.flags & wire::kFlagCe) != 0 || packet.congestion_experienced)
     note_congestion(c, packet);
   if (overflow)
@@ -154,14 +161,17 @@ void Session::on_result(const wire::Packet& packet, Instant now) {
     deliver(c, packet.payload);
   counters_.results.add();
   counters_.result_bytes.add(packet.payload.size());
+  if (c.phase == Phase::probed) counters_.asked_results.add();
+  largest_result_ = std::max(largest_result_, packet.payload.size());
   if (!c.ambiguous) {
-    timeout_.sample(now - c.first_sent);
-    counters_.smoothed_rtt_ns.set(static_cast<std::uint64_t>(timeout_.smoothed().to_ns()));
+    RetransmissionTimeout& timeout = flights_.timeout();
+    timeout.sample(now - c.first_sent);
+    counters_.smoothed_rtt_ns.set(static_cast<std::uint64_t>(timeout.smoothed().to_ns()));
   }
   hold(i, now);
 }
 
-// A flagged sum is never delivered (rule 12). The op's other chunks go on, as they do elsewhere.
+// A flagged sum is never delivered (rule 12). The op's other chunks go on, as on the other ranks.
 void Session::fail_op(Op& op, const wire::Header& result) {
   if (!op.failure) op.failure = overflowed(result);
 }
@@ -174,24 +184,24 @@ void Session::deliver(const ChunkState& c, std::span<const std::byte> payload) {
   std::memcpy(op.output_of(c.chunk).data(), payload.data(), payload.size());
 }
 
-// The result of chunk i is in its op's buffer: moves the window, and ends the op with its last one.
+// The result of chunk i is in its op's buffer: moves the window; the last result ends the op.
 void Session::hold(ChunkIndex i, Instant now) {
-  ChunkState& c = chunks_[i];
+  ChunkState& c = flights_.chunk(i);
   Op& op = *c.op;
-  unlink(i);
+  flights_.unlink(i);
   c.phase = Phase::held;
   c.op = nullptr;
-  ShardWindow& shard = shards_[c.shard];
-  check_order(shard, c, now);
-  progress(shard, now);
+  ShardWindow& shard = flights_.shard_of(i);
+  flights_.check_order(shard, c, now);
+  Flights::progress(shard, now);
   shard.last_activity = now;
   shard.ack_due = true;
   if (c.only_received) ++shard.received;
-  // What has no elements is never lost for good: a switch holds it until the result is there.
+  // A chunk without elements is never lost for good: a switch holds it until the result is there.
   const bool tells = !op.has_one_sender(c.chunk) && op.elements_of(c.chunk) > 0;
   if (!c.at_host && tells) shard.host.note(c.sum_lost);
   while (shard.base != shard.next) {
-    ChunkState& oldest = chunks_[index_of(c.shard, shard.base)];
+    ChunkState& oldest = flights_.chunk(flights_.index_of(c.shard, shard.base));
     if (oldest.phase != Phase::held) break;
     oldest.phase = Phase::idle;
     if (!shard.congestion.at_rest()) follow(shard, oldest);
@@ -203,32 +213,16 @@ void Session::hold(ChunkIndex i, Instant now) {
   if (was_oldest) op_deadline_ = now + options_.op_timeout;
 }
 
-// The contribution is there, others are not: probing often would not help.
+// The contribution has arrived, others have not: frequent probes would not help.
 void Session::on_pending(const wire::Packet& packet, Instant now) {
   const ChunkIndex i = find_chunk(packet.header);
   if (i == kNoChunk) return;
   counters_.pending_replies.add();
-  missing_count_ = std::min(wire::find_missing_ids(packet.extensions, missing_), kMostMissing);
-  if (const ChunkState& c = chunks_[i]; missing_count_ == 0 && c.only_received) {
-    missing_[0] = c.op->sender_of(c.chunk);  // a switch that has heard nothing knows no names
-    missing_count_ = 1;
-  }
-  missing_op_ = packet.header.op;
-  missing_chunk_ = packet.header.chunk;
-
-  // Otherwise a duplicate, or late.
-  if (chunks_[i].phase == Phase::probed)
-    wait_on(i, packet.header.reason == wire::Reason::no_slot, now);
-}
-
-void Session::wait_on(ChunkIndex i, bool lacks_room, Instant now) {
-  ChunkState& c = chunks_[i];
-  unlink(i);
-  c.probe = 0;
-  if (c.pendings < TimerLists::kMaxBackoff) ++c.pendings;
-  track(i);
-  ShardWindow& shard = shards_[c.shard];
-  if (c.seq == shard.base) put_off(shard, lacks_room, now);
+  const ChunkState& c = flights_.chunk(i);
+  missing_.set(packet, c.only_received ? std::optional(c.op->sender_of(c.chunk)) : std::nullopt);
+  // In any other phase it is a duplicate, or late.
+  if (c.phase == Phase::probed)
+    flights_.put_off(i, packet.header.reason == wire::Reason::no_slot, now);
 }
 
 // The contribution was lost: it goes out with the next batch.
@@ -236,24 +230,23 @@ void Session::on_unknown(const wire::Packet& packet, Instant now) {
   const ChunkIndex i = find_chunk(packet.header);
   if (i == kNoChunk) return;
   counters_.unknown_replies.add();
-  ChunkState& c = chunks_[i];
+  ChunkState& c = flights_.chunk(i);
   if (packet.header.attempt != c.attempt) return begin_retry(i, now);
   // A sum was lost, and all ranks in it are asked at once.
   const bool lost = packet.header.reason == wire::Reason::resend;
   c.sum_lost = c.sum_lost || lost;
   const bool waits = c.phase == Phase::waiting || c.phase == Phase::overtaken;
-  // Otherwise a duplicate, or late: the data is on its way already.
+  // In any other phase it is a duplicate, or late: the data is on its way already.
   if (c.phase != Phase::probed && !(lost && waits && !c.resend)) return;
-  if (c.only_received) return wait_on(i, false, now);  // not sent yet
-  unlink(i);
-  // After a silence this is news of all that was sent before it.
-  overtake(shards_[c.shard], c.probe, now);
+  if (c.only_received) return flights_.put_off(i, false, now);  // not sent yet
+  flights_.unlink(i);
+  // After a silence, the answer also tells about all chunks sent before.
+  flights_.overtake(flights_.shard_of(i), c.probe, now);
   c.resend = true;
   c.ambiguous = true;
   c.probe = 0;
   c.pendings = 0;
-  c.phase = Phase::queued;
-  queued_.append(chunks_, i);
+  flights_.queue(i);
 }
 
 }  // namespace tributary::worker

@@ -1,19 +1,19 @@
-// Floats as fixed point, the second attempt of a chunk whose sum overflowed (rule 12), and doing
-// without the first one.
+// Floats as fixed point, the second attempt of a chunk whose sum overflowed (rule 12), and skipping
+// the first one.
 #include "worker/session/block_scaled.h"
 #include "worker/session/session.h"
 
 namespace tributary::worker {
 
-// Whether a chunk is sent as floats at once. All ranks must say the same, or they would disagree
-// about what they sum. So only results count that all of them hold before they send this chunk,
-// whatever order they came in: those of a window before and earlier (rule 2). `before`: the last
-// one of these.
+// Whether a chunk is sent as floats at once. All ranks must decide alike, or they would disagree
+// about the sum. So only results count that all ranks hold before they send this chunk, whatever
+// order they came in: those at least a window before it (rule 2). `before` is the last one of
+// these.
 void Session::choose_encoding(ShardWindow& shard, const ChunkState& before, ChunkState& fresh) {
   if (before.fixed_exponent && before.fixed_exponent == shard.fixed_exponent)
     shard.floats.note(before.attempt != 0);
   const BlockScaled* const scaled = fresh.op->scaled;
-  // Nothing overflows in what has no elements.
+  // A chunk without elements cannot overflow.
   if (scaled == nullptr || !scaled->chosen() || fresh.op->elements_of(fresh.chunk) == 0) return;
   if (const std::int16_t exponent = scaled->exponent(fresh.chunk);
       shard.fixed_exponent != exponent) {
@@ -24,7 +24,7 @@ void Session::choose_encoding(ShardWindow& shard, const ChunkState& before, Chun
   if (!fresh.as_floats) fresh.fixed_exponent = shard.fixed_exponent;
 }
 
-// Floats as fixed point, or as they are.
+// The chunk's data: floats as fixed point, or unchanged.
 std::span<const std::byte> Session::scale(const ChunkState& c, wire::Header& h) {
   BlockScaled& scaled = *c.op->scaled;
   h.attempt = c.attempt;
@@ -40,19 +40,18 @@ std::span<const std::byte> Session::scale(const ChunkState& c, wire::Header& h) 
   return m.bytes;
 }
 
-// The fixed-point sum overflowed: the completion engine wants the chunk as it is, to sum it itself.
+// The fixed-point sum overflowed: the completion engine asks for the floats, to sum them itself.
 void Session::begin_retry(ChunkIndex i, Instant now) {
-  ChunkState& c = chunks_[i];
-  unlink(i);
-  overtake(shards_[c.shard], c.probe, now);
+  ChunkState& c = flights_.chunk(i);
+  flights_.unlink(i);
+  flights_.overtake(flights_.shard_of(i), c.probe, now);
   c.attempt = wire::kFloatRetry;
   c.ambiguous = true;
   c.resend = false;
   c.probe = 0;
   c.backoff = c.pendings = 0;
   counters_.float_retries.add();
-  c.phase = Phase::queued;
-  queued_.append(chunks_, i);
+  flights_.queue(i);
 }
 
 }  // namespace tributary::worker

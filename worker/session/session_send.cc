@@ -1,33 +1,22 @@
-// What a running session sends, most urgent first: data the switch asked for, probes of what is
-// overdue, new data as far as the windows allow, acknowledgements.
+// The packets of a running session, most urgent first: data that the switch asked for, probes of
+// overdue chunks, new data as far as the windows allow, acknowledgements.
 #include <cstring>
 #include <utility>
 
-#include "core/net/checksum.h"
 #include "core/wire/integrity.h"
 #include "worker/session/session.h"
+#include "worker/transport/seal.h"
 
 namespace tributary::worker {
-namespace {
-
-// The CRC covers head and payload, with its own field as 0, which is what the placeholder holds.
-void seal(std::span<std::byte> head, std::span<const std::byte> payload) {
-  const auto area = head.subspan(wire::kHeaderBytes);
-  const auto crc = wire::find_extension(area, wire::ExtensionType::crc32c);
-  const wire::be32 value = wire::crc32c(payload, wire::crc32c(head));
-  std::memcpy(head.data() + (crc->data.data() - head.data()), &value, sizeof value);
-}
-
-}  // namespace
 
 wire::Header Session::header(wire::PacketType type) const {
   wire::Header h;
   h.type = type;
   h.job = options_.job;
-  h.epoch = epoch_;
+  h.epoch = membership_.epoch();
   h.origin = options_.rank;
-  h.child = child_;
-  h.fan_in = fan_in_;
+  h.child = membership_.child();
+  h.fan_in = membership_.fan_in();
   h.plane = options_.plane;
   return h;
 }
@@ -39,7 +28,7 @@ void Session::put(SendBatch& batch, const wire::Header& h, wire::ExtensionWriter
   const std::span<std::byte> room = batch.head();
   const std::size_t bytes = wire::serialize(h, extensions.bytes(), room);
   if (crc) seal(room.first(bytes), payload);
-  batch.add(bytes, payload, static_cast<std::uint8_t>(first_port() + h.shard), h.type, chunk);
+  batch.add(bytes, payload, crc, static_cast<std::uint8_t>(first_port() + h.shard), h.type, chunk);
 }
 
 void Session::put_control(SendBatch& batch, wire::PacketType type, std::uint8_t shard,
@@ -54,20 +43,20 @@ void Session::put_control(SendBatch& batch, wire::PacketType type, std::uint8_t 
 }
 
 void Session::send_queued(Instant now, SendBatch& batch) {
-  while (!batch.full() && queued_.oldest() != kNoChunk) {
-    const ChunkIndex i = queued_.oldest();
-    queued_.remove(chunks_, i);
+  while (!batch.full()) {
+    const ChunkIndex i = flights_.take_queued();
+    if (i == kNoChunk) return;
     send_chunk(i, now, batch);
   }
 }
 
-// One chunk a shard in turn, so that shards share the link evenly.
+// Sends one chunk for each shard in turn, so that shards share the link evenly.
 void Session::send_new(Instant now, SendBatch& batch) {
   std::uint8_t blocked = 0;
   while (!batch.full() && blocked < start_.shards) {
     const std::uint8_t s = next_shard_;
     next_shard_ = static_cast<std::uint8_t>(s + 1 == start_.shards ? 0 : s + 1);
-    ShardWindow& shard = shards_[s];
+    ShardWindow& shard = flights_.shards()[s];
     const bool ready =
         shard.op != nullptr && (shard.op->after == nullptr || shard.op->after->remaining == 0);
     if (!ready || !shard.may_begin(start_.window)) {
@@ -75,7 +64,7 @@ void Session::send_new(Instant now, SendBatch& batch) {
       continue;
     }
     blocked = 0;
-    const ChunkIndex i = index_of(s, shard.next);
+    const ChunkIndex i = flights_.index_of(s, shard.next);
     ChunkState fresh;
     fresh.op = shard.op;
     fresh.chunk = shard.chunk;
@@ -84,8 +73,8 @@ void Session::send_new(Instant now, SendBatch& batch) {
     fresh.only_received = !shard.op->contributes(shard.chunk);
     fresh.only_sent_here = shard.op->has_one_sender(shard.chunk) && !fresh.only_received;
     if (!fresh.only_received) fresh.reports_mark = std::exchange(shard.mark_to_report, false);
-    choose_encoding(shard, chunks_[i], fresh);
-    chunks_[i] = fresh;
+    choose_encoding(shard, flights_.chunk(i), fresh);
+    flights_.chunk(i) = fresh;
     ++shard.next;
     shard.advance(s, start_.shards);
     if (fresh.only_received) {
@@ -98,23 +87,23 @@ void Session::send_new(Instant now, SendBatch& batch) {
   }
 }
 
-// Another rank sends this chunk: only its result is awaited.
+// Another rank sends this chunk: this rank only waits for its result.
 void Session::expect_chunk(ChunkIndex i, Instant now, SendBatch& batch) {
-  ChunkState& c = chunks_[i];
-  ShardWindow& shard = shards_[c.shard];
+  ChunkState& c = flights_.chunk(i);
+  ShardWindow& shard = flights_.shard_of(i);
   c.sent = true;
   c.ambiguous = true;
   c.first_sent = now;
-  if (c.seq == shard.base) progress(shard, now);
+  if (c.seq == shard.base) Flights::progress(shard, now);
   if (shard.missed_before && seq_before(c.seq, *shard.missed_before)) return probe(i, now, batch);
   shard.missed_before.reset();
-  track(i);
+  flights_.track(i);
   c.data = c.news;
 }
 
 // Sends the data of a chunk that is in no list, for the first time or again.
 void Session::send_chunk(ChunkIndex i, Instant now, SendBatch& batch) {
-  ChunkState& c = chunks_[i];
+  ChunkState& c = flights_.chunk(i);
   const Op& op = *c.op;
   std::array<std::byte, 48> room;
   wire::ExtensionWriter extensions(room);
@@ -130,7 +119,8 @@ void Session::send_chunk(ChunkIndex i, Instant now, SendBatch& batch) {
             (c.resend ? wire::kFlagResend : 0u) |
             (c.reports_mark && !c.resend ? wire::kFlagCe : 0u);
   if (!op.has_one_sender(c.chunk)) {
-    if (!c.sent) c.at_host = options_.at_host || c.as_floats || shards_[c.shard].host.covers(c.seq);
+    if (!c.sent)
+      c.at_host = options_.at_host || c.as_floats || flights_.shard_of(i).host.covers(c.seq);
     if (c.at_host) h.flags |= wire::kFlagAtPs;
     if (excluded_.covers(op.id)) h.flags |= wire::kFlagBypass | wire::kFlagExcluded;
   }
@@ -156,32 +146,29 @@ void Session::send_chunk(ChunkIndex i, Instant now, SendBatch& batch) {
     if (c.as_floats) counters_.floats_at_once.add();
   }
   c.sent = c.counted = true;
-  track(i);
+  flights_.track(i);
   c.data = c.news;
-  ShardWindow& shard = shards_[c.shard];
+  ShardWindow& shard = flights_.shard_of(i);
   shard.last_activity = now;
-  if (c.seq == shard.base) progress(shard, now);
+  if (c.seq == shard.base) Flights::progress(shard, now);
 }
 
-// Data goes back in the queue, in order; what was to be asked or acknowledged is due again.
+// Data goes back into the queue, in order; probes and acknowledgements are due again.
 void Session::rejected(const SendBatch& batch, std::size_t accepted) {
   if (accepted == 0) last_sent_ = last_sent_before_;
   for (std::size_t k = accepted; k < batch.size() && state_ == SessionState::running; ++k) {
     const auto [type, i] = batch.tag(k);
     if (type == wire::PacketType::ack)
-      shards_[batch.datagrams()[k].port - first_port()].ack_due = true;
+      flights_.shards()[batch.datagrams()[k].port - first_port()].ack_due = true;
     if (i == kNoChunk) continue;
-    ChunkState& c = chunks_[i];
-    unlink(i);
+    ChunkState& c = flights_.chunk(i);
+    flights_.unlink(i);
     if (type == wire::PacketType::probe) {
-      c.probe = 0;
-      c.phase = Phase::overtaken;
-      overtaken_.arm(chunks_, i, c.armed_at);
+      flights_.ask_again(i);
       continue;
     }
-    c.phase = Phase::queued;
-    if (!c.ambiguous) c.sent = false;  // it never left
-    queued_.append(chunks_, i);
+    if (!c.ambiguous) c.sent = false;  // it was never sent
+    flights_.queue(i);
   }
 }
 

@@ -6,7 +6,7 @@
 namespace tributary::torch_backend {
 namespace {
 
-// Groups that are not destroyed yet.
+// All groups that are not destroyed yet.
 std::mutex& all_mutex() {
   static std::mutex mutex;
   return mutex;
@@ -56,7 +56,7 @@ void Backend::close() {
 }
 
 void Backend::close_all() {
-  const std::lock_guard lock(all_mutex());  // none of them goes meanwhile
+  const std::lock_guard lock(all_mutex());  // none of them is destroyed meanwhile
   for (Backend* const backend : all_backends()) backend->close();
 }
 

@@ -1,10 +1,10 @@
 // The PyTorch backend "tributary": collectives of a process group through the switch, and all
 // others through an inner group (Gloo).
 //
-// Each call is described (rules.h: CallKind), decided by a pure rule, and either handed to the
-// inner group as it is or started on the group's communicator, which is joined at the first call
-// for it. Any thread may call; ranks make the same calls in the same order, as c10d demands. A
-// group that goes while ops are in flight fails them.
+// Each call is described (rules.h: CallKind), and a pure rule decides whether it goes unchanged to
+// the inner group or is started on the group's communicator, which is joined at the first such
+// call. Any thread may call; ranks make the same calls in the same order, as c10d requires. A group
+// that is destroyed while ops are in flight fails them.
 #pragma once
 
 #include <deque>
@@ -36,7 +36,7 @@ class Backend final : public BackendBase {
 
   const std::string getBackendName() const override { return "tributary"; }
 
-  // Offloaded where the rule says so.
+  // Offloaded if the rule decides so.
   WorkPointer broadcast(std::vector<at::Tensor>& tensors,
                         const c10d::BroadcastOptions& opts) override;
   WorkPointer allreduce(std::vector<at::Tensor>& tensors,
@@ -62,7 +62,7 @@ class Backend final : public BackendBase {
                                                       const c10d::ReduceScatterOptions& opts);
   WorkPointer barrier(const c10d::BarrierOptions& opts) override;
 
-  // The inner group's.
+  // Calls of the inner group.
   WorkPointer allgather_coalesced(std::vector<std::vector<at::Tensor>>& outputs,
                                   std::vector<at::Tensor>& inputs,
                                   const c10d::AllgatherOptions& opts) override;
@@ -88,13 +88,13 @@ class Backend final : public BackendBase {
   void close();
   virtual void shutdown() { close(); }
   virtual void abort() { close(); }
-  // Of every group that there is: before the interpreter ends.
+  // Closes every existing group: call it before the interpreter ends.
   static void close_all();
 
-  // Started ops by where they went, for tests and the curious: {switch, inner}.
+  // Numbers of started ops by route, for tests and diagnosis: {switch, inner}.
   [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> calls() const;
-  // Allreduce of float32 sums as integers under common exponents: the same bits in whatever order
-  // data arrives. For the communication hook; `tensor` is contiguous or not.
+  // Allreduce of float32 sums as integers under common exponents: the same bits, whatever the order
+  // in which data arrives. For the communication hook; `tensor` need not be contiguous.
   WorkPointer allreduce_block_scaled(at::Tensor& tensor);
 
  private:
@@ -103,7 +103,7 @@ class Backend final : public BackendBase {
     std::vector<Request> requests;
   };
 
-  // The communicator for this call, or nullptr: it is the inner group's.
+  // The communicator for this call, or nullptr: the call goes to the inner group.
   Communicator* route(const CallKind& kind);
   WorkPointer finish_start(Started started);
   WorkPointer allreduce_of(std::vector<at::Tensor>& tensors, const c10d::ReduceOp& op,
@@ -121,7 +121,7 @@ class Backend final : public BackendBase {
   Membership membership_;
   const std::shared_ptr<Completer> completer_ = std::make_shared<Completer>();
   mutable std::mutex mutex_;
-  std::deque<c10::intrusive_ptr<SwitchWork>> in_flight_;  // and the last ones that were
+  std::deque<c10::intrusive_ptr<SwitchWork>> in_flight_;  // and those that ended last
   bool failed_ = false;                                   // an op did
   std::uint64_t to_switch_ = 0;
   std::uint64_t to_inner_ = 0;

@@ -1,4 +1,4 @@
-// What Backend leaves to the inner group: calls whose data differs by rank or goes from one rank to
+// Calls that Backend leaves to the inner group: their data differs by rank or goes from one rank to
 // another. The switch has nothing to sum there.
 #include "worker/torch/backend.h"
 

@@ -1,5 +1,5 @@
-// Backend's collectives whose data has a part for each rank: all_gather and reduce_scatter, of
-// lists of tensors and of one tensor.
+// Backend's collectives whose data has a part for each rank: all_gather and reduce_scatter, with
+// lists of tensors and with one tensor.
 #include <algorithm>
 
 #include "worker/torch/backend.h"
@@ -25,7 +25,7 @@ void check_types(const at::Tensor& one, const std::vector<at::Tensor>& others, c
   }
 }
 
-// Tensors of a part for each rank: views of one.
+// Tensors with the part of each rank: views of one tensor.
 std::vector<at::Tensor> parts_of(const at::Tensor& whole, int ranks, const char* call) {
   TORCH_CHECK(whole.numel() % ranks == 0, "tributary: ", call, ": ", whole.numel(),
               " elements have no equal parts for ", ranks, " ranks");
@@ -92,7 +92,7 @@ WorkPointer Backend::allgather_into_tensor_coalesced(std::vector<at::Tensor>& ou
     parts.push_back(parts_of(outputs[i], size_, "all_gather_into_tensor"));
     if (inputs[i].numel() == 0) parts.back().assign(static_cast<std::size_t>(size_), inputs[i]);
   }
-  // Gloo has lists alone in old versions; views of one tensor are such lists.
+  // Old versions of Gloo only accept lists; views of one tensor form such a list.
   return gather_parts(parts, inputs, opts.timeout, c10d::OpType::_ALLGATHER_BASE, [&] {
     WorkPointer last;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -120,7 +120,7 @@ WorkPointer Backend::scatter_parts(std::vector<at::Tensor> outputs,
     all.insert(all.end(), inputs[i].begin(), inputs[i].end());
   }
   CallKind kind = kind_of(wire::Collective::reduce_scatter, all, &op, "reduce_scatter");
-  kind.inner_can = false;  // Gloo's many versions have none
+  kind.inner_can = false;  // many versions of Gloo lack it
   TORCH_CHECK(even, "tributary: reduce_scatter needs inputs of the output's size");
   TORCH_CHECK(kind.op || size_ == 1, "tributary: reduce_scatter of ", all.front().scalar_type(),
               " with ", name_of(op), ": the switch does not have it, and neither has Gloo");

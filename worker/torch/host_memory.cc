@@ -5,7 +5,7 @@
 namespace tributary::torch_backend {
 namespace {
 
-// All contiguous, and each begins where the one before ends.
+// True if all are contiguous, and each begins where the one before ends.
 bool follow_each_other(const std::vector<at::Tensor>& tensors) {
   const char* next = nullptr;
   for (const at::Tensor& tensor : tensors) {

@@ -1,5 +1,5 @@
 // The one place that turns tensors into host memory which the network may read and write, and back.
-// What needs a copy (a strided view, a list of tensors, later a device's memory) gets it here.
+// Copies tensors that need it (a strided view, a list of tensors, later a device's memory).
 //
 //   tensors ──pack()──▶ memory ──(the op)──▶ memory ──unpack()──▶ tensors
 //
@@ -15,14 +15,14 @@
 namespace tributary::torch_backend {
 
 // Throws c10::Error, a RuntimeError in Python, for a tensor that is not in host memory. `call` is
-// what the user called.
+// the user's call.
 void check_host(const at::Tensor& tensor, const char* call);
 
 class HostMemory {
  public:
   HostMemory() = default;
-  // The tensors one behind the other; all are of one type. Reads them. A list of tensors that
-  // follow each other in memory is not copied either.
+  // The tensors one behind the other; all have one type. Reads them. A list of tensors that follow
+  // each other in memory is not copied either.
   static HostMemory pack(std::vector<at::Tensor> tensors);
   // The same for tensors that are only written: their contents are not copied.
   static HostMemory room_for(std::vector<at::Tensor> tensors);
@@ -31,7 +31,7 @@ class HostMemory {
   [[nodiscard]] std::size_t count() const { return count_; }
   [[nodiscard]] bool copied() const { return copied_; }
   [[nodiscard]] const std::vector<at::Tensor>& tensors() const { return tensors_; }
-  // Copies the memory to the tensors, where it is not theirs.
+  // Copies the memory to the tensors, unless it is theirs.
   void unpack();
 
  private:

@@ -1,5 +1,5 @@
-// The extension module tributary.torch._backend: makes process groups for torch.distributed. All
-// that is about names, environment and the store is in the package's Python files.
+// The extension module tributary.torch._backend: makes process groups for torch.distributed. Names,
+// environment and the store are handled in the package's Python files.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <torch/csrc/utils/pybind.h>
@@ -14,14 +14,14 @@ namespace py = pybind11;
 namespace tributary::torch_backend {
 namespace {
 
-// The group's tributary.torch.binding.Agreement. Its methods run with the GIL, the callers have
-// not.
+// The group's tributary.torch.binding.Agreement. Its methods run with the GIL; the callers do not
+// hold it.
 class PythonAgreement final : public Agreement {
  public:
   explicit PythonAgreement(py::object object) : object_(std::move(object)) {}
   ~PythonAgreement() override {
     if (Py_IsInitialized() == 0) {
-      object_.release();  // too late to tell it
+      object_.release();  // too late to inform it
       return;
     }
     const py::gil_scoped_acquire held;
@@ -49,7 +49,7 @@ class PythonAgreement final : public Agreement {
     const py::gil_scoped_acquire held;
     if (PyErr_CheckSignals() == 0) return false;
     PyErr_Clear();
-    PyErr_SetInterrupt();  // the main thread gets it as soon as joining has ended
+    PyErr_SetInterrupt();  // the main thread sees it as soon as joining ends
     return true;
   }
   void unlocked(const std::function<void()>& body) override {
@@ -59,7 +59,7 @@ class PythonAgreement final : public Agreement {
   }
 
  private:
-  // Python's exceptions as C++ ones: they travel through threads that do not hold the GIL.
+  // Turns Python's exceptions into C++ ones: they pass through threads that do not hold the GIL.
   template <typename Body>
   static auto plain(Body body) -> decltype(body()) {
     try {
@@ -81,7 +81,7 @@ class PythonAgreement final : public Agreement {
   py::object object_;
 };
 
-// A group of this kind, or TypeError.
+// The group as this backend's, or TypeError.
 Backend& ours(const BackendPointer& group) {
   auto* const backend = dynamic_cast<Backend*>(group.get());
   if (backend == nullptr)

@@ -15,7 +15,7 @@ bool reduces(Collective c) {
   return c == Collective::allreduce || c == Collective::reduce || c == Collective::reduce_scatter;
 }
 
-// Gloo lacks bfloat16 and int16 in many versions, and sums bool as bytes: the switch takes these at
+// Many versions of Gloo lack bfloat16 and int16, and sum bool as bytes: the switch serves these at
 // any size.
 bool inner_has(DType dtype, bool reduction) {
   if (dtype == DType::boolean) return !reduction;

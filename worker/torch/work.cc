@@ -8,7 +8,7 @@
 namespace tributary::torch_backend {
 namespace {
 
-// Futures want an IValue: a list of tensors, as DDP expects.
+// A future holds an IValue: a list of tensors, as DDP expects.
 c10::intrusive_ptr<c10::ivalue::Future> new_future() {
   return c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
 }
@@ -64,7 +64,7 @@ bool SwitchWork::wait(std::chrono::milliseconds timeout) {
       try {
         request.wait_for(limit);
       } catch (const std::exception&) {
-        break;  // finish_once() keeps it
+        break;  // finish_once() handles it
       }
     }
   }
@@ -102,7 +102,7 @@ c10::intrusive_ptr<c10::ivalue::Future> SwitchWork::getFuture() {
   return future_;
 }
 
-// What the op gave, after its data is where the caller wants it.
+// The result of the ops, once their data is in the caller's memory; null: success.
 std::exception_ptr SwitchWork::outcome() {
   try {
     for (Request& request : requests_) request.wait();
@@ -125,7 +125,7 @@ void SwitchWork::finish_once() {
     future = future_;
     call_.used.clear();
   }
-  // Callbacks run here; they may ask this work.
+  // Callbacks run here; they may call this work's methods.
   if (!future) return;
   if (failure)
     future->setError(failure);
@@ -137,12 +137,12 @@ void SwitchWork::wait_and_finish() noexcept {
   for (Request& request : requests_) {
     try {
       request.wait();
-    } catch (...) {  // finish_once() keeps it
+    } catch (...) {  // finish_once() handles it
     }
   }
   try {
     finish_once();
-  } catch (...) {  // of a callback: it is the callback's future that says so
+  } catch (...) {  // from a callback: the callback's future reports it
   }
 }
 
@@ -177,7 +177,7 @@ void Completer::run() {
     works_.pop_front();
     lock.unlock();
     work->wait_and_finish();
-    work.reset();  // unlocked: it may free tensors
+    work.reset();  // outside the lock: it may free tensors
     lock.lock();
   }
 }

@@ -1,10 +1,10 @@
-// One call that the switch serves, as PyTorch sees it: c10d::Work with a future.
+// One call that the switch serves, in PyTorch's form: c10d::Work with a future.
 //
 //   started ──requests done──▶ finish(): unpack, mark the future, run its callbacks ──▶ completed
 //
-// Whoever comes first finishes it: a thread in wait() or isCompleted(), or the Completer, which
-// waits for works whose end has consequences without a waiter: a future, or memory to copy back.
-// So wait() of a plain call costs one wake-up, that of its own thread.
+// The first of these finishes it: a thread in wait() or isCompleted(), or the Completer, which
+// waits for works whose end has consequences without a waiter: a future, or memory to copy back. So
+// wait() of a plain call costs only the wake-up of its own thread.
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -34,10 +34,10 @@ class SwitchWork final : public c10d::Work {
     const char* title = "";                // for the profiler: "tributary:all_reduce"
     std::string text;                      // for errors: "allreduce of 8 B float32 (SUM)"
     std::vector<at::Tensor> inputs;        // for the profiler
-    std::vector<at::Tensor> results;       // what future and result() hold
+    std::vector<at::Tensor> results;       // the contents of future and result()
     std::vector<HostMemory> used;          // stays alive until the ops are done
     std::vector<HostMemory> received;      // to unpack
-    std::chrono::milliseconds timeout{0};  // of wait(); 0: that of the group, which the ops have
+    std::chrono::milliseconds timeout{0};  // of wait(); 0: the group's, which the ops have
   };
   SwitchWork(int rank, Call call, std::vector<Request> requests,
              std::weak_ptr<Completer> completer);
@@ -48,7 +48,7 @@ class SwitchWork final : public c10d::Work {
   std::vector<at::Tensor> result() override;
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
 
-  // Whether its ops are done, whoever finishes it.
+  // True if its ops are done, whether or not it is finished.
   [[nodiscard]] bool ops_done() const;
   [[nodiscard]] bool must_be_finished() const;
   // Blocks until the ops are done, then finishes it. Never throws.
@@ -68,13 +68,13 @@ class SwitchWork final : public c10d::Work {
   c10::intrusive_ptr<c10::ivalue::Future> future_;
 };
 
-// A thread that waits for works, in the order in which they came. It starts with the first.
+// A thread that waits for works, in the order of their arrival. The first work starts it.
 class Completer {
  public:
   ~Completer() { stop(); }
-  // After stop(): finishes it at once, here.
+  // After stop(): finishes the work at once, on this thread.
   void add(c10::intrusive_ptr<SwitchWork> work);
-  // Finishes what it has, then ends. The ops must be done soon: their communicator has gone.
+  // Finishes its works, then ends. Their ops must end soon: the communicator is already gone.
   void stop();
 
  private:

@@ -1,4 +1,4 @@
-// Where a memif worker finds its switch:
+// A memif worker's address of its switch:
 //   memif:///SOCKET_PATH?id=N&switch=IPV4[&port=BASE_PORT][&ip=OWN_IPV4]
 #pragma once
 
@@ -18,7 +18,7 @@ struct MemifAddress {
   std::uint16_t base_port = config::kDefaultUdpBasePort;
 };
 
-// Throws std::invalid_argument that names what is wrong and what is allowed.
+// Throws std::invalid_argument with the mistake and the allowed values.
 MemifAddress parse_memif_address(const std::string& address, std::uint32_t job, std::uint32_t rank);
 
 // 10.78.0.0/16, distinct for ranks of a job and for jobs that differ in their low 6 bits. Two

@@ -18,7 +18,7 @@ using memif::Message;
 using memif::MessageType;
 
 constexpr std::string_view kName = "tributary";
-// As DPDK says that no port of the switch has this id, and that one has a client.
+// DPDK's texts for "no port of the switch has this id" and "that port has a client".
 constexpr std::string_view kIdNotFound = "ID not found";
 constexpr std::string_view kConnected = "Already connected";
 
@@ -27,7 +27,7 @@ void put_text(std::array<char, N>& to, std::string_view text) {
   std::copy_n(text.data(), std::min(text.size(), N - 1), to.data());
 }
 
-// What a peer wrote, for people: up to the first NUL, printable ASCII only.
+// A text from a peer, made safe to print: up to the first NUL, printable ASCII only.
 template <std::size_t N>
 std::string get_text(const std::array<char, N>& from) {
   std::string text(from.data(), ::strnlen(from.data(), N));
@@ -42,13 +42,13 @@ Message message(MessageType type) {
   return m;
 }
 
-// A socket that a switch makes later may be anything but forbidden.
+// If a switch creates the socket later, any error but a forbidden access may go away.
 MemifConnectError::Prospect prospect_after(int error) {
   const bool final = error == EACCES || error == EPERM || error == ENAMETOOLONG;
   return final ? MemifConnectError::Prospect::none : MemifConnectError::Prospect::open;
 }
 
-// 0, or the errno of connect().
+// Returns 0, or the errno of connect().
 int connect_to(int socket, const std::string& path, bool abstract) {
   sockaddr_un to{};
   const std::size_t length = offsetof(sockaddr_un, sun_path) + 1 + path.size();
@@ -79,7 +79,7 @@ MemifControl::MemifControl(const std::string& path, std::uint32_t id, MemifRings
   handshake(id, rings);
 }
 
-// connect() waits, too, when others wait to be accepted.
+// connect() also waits if others wait to be accepted.
 void MemifControl::limit_waiting() const {
   const std::int64_t us = std::max<std::int64_t>(answer_limit_.to_ns() / 1000, 1);
   const timeval limit{us / 1'000'000, us % 1'000'000};

@@ -3,7 +3,7 @@
 //
 //   server: HELLO · client: INIT, ADD_REGION, ADD_RING ×2, CONNECT, each acknowledged · CONNECTED
 //
-// Afterwards it only says when the server goes: by DISCONNECT, or by closing.
+// Afterwards it only signals that the server leaves: by DISCONNECT, or by closing.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@
 
 namespace tributary::worker {
 
-// The text names the socket and what the server, or the kernel, said.
+// The text names the socket and the server's or the kernel's error.
 class MemifConnectError : public std::runtime_error {
  public:
-  // What trying again promises.
+  // The prospects of another try.
   enum class Prospect : std::uint8_t {
     open,
     soon,  // the switch opens its ports, or notices that this one's last client died
@@ -35,16 +35,16 @@ class MemifConnectError : public std::runtime_error {
 
 class MemifControl {
  public:
-  // Connects interface `id` at socket `path` (a file, or else an abstract name, which is what DPDK
-  // listens on unless told socket-abstract=no) and hands `rings` over. Every answer must come
+  // Connects interface `id` at socket `path` (a file, or else an abstract name, on which DPDK
+  // listens unless socket-abstract=no is given) and hands `rings` over. Every answer must come
   // within `answer_limit`. Throws MemifConnectError.
   MemifControl(const std::string& path, std::uint32_t id, MemifRings& rings, Duration answer_limit);
-  // Says good-bye.
+  // Sends DISCONNECT.
   ~MemifControl();
   MemifControl(const MemifControl&) = delete;
   MemifControl& operator=(const MemifControl&) = delete;
 
-  // Readable when server_left() is worth asking.
+  // Readable when server_left() may have become true.
   [[nodiscard]] int fd() const { return socket_.get(); }
   [[nodiscard]] bool server_left();
 

@@ -32,7 +32,7 @@ enum class MessageType : std::uint16_t {
   disconnect = 8,  // both ways: why it ends
 };
 
-// From here on packed: fields stand where the protocol puts them, not where alignment would.
+// From here on packed: fields are at the protocol's offsets, without alignment.
 #pragma pack(push, 1)
 struct Hello {
   std::array<char, 32> name;

@@ -24,7 +24,7 @@ FileDescriptor shared_memory(std::size_t bytes) {
   FileDescriptor fd(::memfd_create("tributary-memif", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd) fail("no shared memory");
   if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) fail("cannot size shared memory");
-  // The server insists: memory that shrinks under it would kill it.
+  // The server requires this seal: memory that shrinks under it would kill it.
   if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) fail("cannot seal shared memory");
   return fd;
 }
@@ -105,7 +105,7 @@ void MemifRings::tx_commit(std::size_t frame_bytes) {
 
 void MemifRings::tx_flush() {
   Index(ring(true).head).store(tx_head_, std::memory_order_release);
-  // Pairs with a server that turns interrupts on and then looks at head again.
+  // Pairs with a server that turns interrupts on and then reads head again.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if ((Index(ring(true).flags).load(std::memory_order_relaxed) & memif::kRingNoInterrupts) != 0)
     return;
@@ -142,7 +142,7 @@ void MemifRings::rx_release() {
 void MemifRings::rx_interrupts(bool on) {
   const std::uint16_t flags = on ? 0 : memif::kRingNoInterrupts;
   Index(ring(false).flags).store(flags, std::memory_order_relaxed);
-  // Before the caller looks at tail again; pairs with the server, which writes tail, then reads
+  // Before the caller reads tail again; pairs with the server, which writes tail, then reads
   // this.
   if (on) std::atomic_thread_fence(std::memory_order_seq_cst);
 }

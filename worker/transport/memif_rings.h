@@ -7,7 +7,7 @@
 // the same ones, so that they stay in cache; the rest of the memory is never touched and costs
 // nothing. Buffers of depth d are number d to 2d−1, so a greater depth can follow at once.
 //
-// The server is another process: whatever it writes (indices, lengths, flags) is read once, checked
+// The server is another process: all that it writes (indices, lengths, flags) is read once, checked
 // against what was offered to it, and never used to compute an address. One thread.
 #pragma once
 
@@ -32,7 +32,7 @@ class MemifRings {
   // Allocates the memory, all zero. Throws std::system_error.
   MemifRings();
 
-  // What the server is told about the memory. `to_server` names the direction.
+  // The description of the memory for the server. `to_server` selects the direction.
   [[nodiscard]] int memory_fd() const { return memory_fd_.get(); }
   [[nodiscard]] std::size_t memory_bytes() const { return kMemoryBytes; }
   [[nodiscard]] static std::uint32_t ring_offset(bool to_server) {
@@ -42,7 +42,7 @@ class MemifRings {
     return to_server ? tx_event_.get() : rx_event_.get();
   }
 
-  // The server has accepted the connection (which zeroed the indices): offer empty buffers.
+  // The server has accepted the connection (which zeroed the indices): offers empty buffers.
   void start();
   // Lets this many frames be in flight per direction; rounded up to a power of two, only grows.
   void set_depth(std::size_t frames);
@@ -50,21 +50,21 @@ class MemifRings {
 
   // Sending: while tx_room() > 0, fill tx_frame(), tx_commit() its length; tx_flush() at the end.
   [[nodiscard]] std::size_t tx_room() const;
-  // The frame that will be `ahead` commits later may be looked up, to fetch its memory.
+  // A frame `ahead` commits later, so that its memory can be prefetched.
   [[nodiscard]] std::span<std::byte> tx_frame(std::uint16_t ahead = 0) const;
   void tx_commit(std::size_t frame_bytes);
   void tx_flush();
 
-  // Receiving: rx_next() until it says no; frames stay valid until rx_release().
+  // Receiving: rx_next() until it returns none; frames stay valid until rx_release().
   enum class Rx : std::uint8_t { none, frame, unusable };  // unusable: longer than a buffer
   [[nodiscard]] bool rx_pending() const;
   Rx rx_next(std::span<const std::byte>& frame);
   void rx_release();
-  // On: the server writes event_fd(false) after each burst. A burst that it was writing at this
-  // very moment may go unannounced: look again shortly after.
+  // On: the server writes event_fd(false) after each burst. A burst that is being written at this
+  // moment may not be signalled: look again shortly after.
   void rx_interrupts(bool on);
 
-  // The server broke the protocol; the connection is of no more use.
+  // True if the server broke the protocol; the connection must not be used any more.
   [[nodiscard]] bool broken() const { return broken_; }
 
  private:
@@ -89,7 +89,7 @@ class MemifRings {
   std::uint16_t rx_head_ = 0;              // buffers offered up to here
   std::uint16_t rx_next_ = 0;              // next frame to read
   std::vector<std::uint32_t> rx_offsets_;  // by descriptor: where its buffer is
-  bool rx_in_chain_ = false;               // the last frame goes on in the next descriptor
+  bool rx_in_chain_ = false;               // the last frame continues in the next descriptor
   bool broken_ = false;
 };
 

@@ -24,7 +24,7 @@ constexpr Duration kAnswerLimit = Duration::seconds(1);
 constexpr Duration kLeastAnswerLimit = Duration::ms(200);
 constexpr Duration kRefusalLimit = Duration::seconds(2);
 constexpr Duration kArpInterval = Duration::ms(50);
-// Replies, leases and the like, beside a window of chunks.
+// Frames for replies, leases and so on, besides a window of chunks.
 constexpr std::size_t kControlDepth = 64;
 
 void check_cancelled(const Patience& patience, const MemifAddress& address) {
@@ -46,8 +46,8 @@ MemifTransport::MemifTransport(MemifAddress address, const Patience& patience)
   resolve_switch(patience, std::max(deadline, now_ns() + kAnswerLimit.to_ns()));
 }
 
-// The switch may not be up yet. What it refuses because it opens its ports one after another, or
-// has not noticed that this rank's predecessor died, it accepts soon, or never.
+// The switch may not be up yet. If it refuses because it opens its ports one after another, or has
+// not noticed that this rank's predecessor died, it accepts soon, or never.
 void MemifTransport::connect_patiently(const Patience& patience, std::int64_t deadline_ns) {
   const std::int64_t began = now_ns();
   std::int64_t refused_since = 0;
@@ -87,7 +87,7 @@ void MemifTransport::disconnect() {
   next_connect_ns_ = now_ns() + kReconnectInterval.to_ns();
 }
 
-// A request that is lost, because the switch's loop was not running yet, is repeated.
+// Repeats the request if it is lost because the switch's loop was not running yet.
 void MemifTransport::resolve_switch(const Patience& patience, std::int64_t deadline_ns) {
   while (!switch_mac_) {
     check_cancelled(patience, address_);
@@ -113,7 +113,6 @@ void MemifTransport::on_start(const wire::StartInfo& info) {
   start_ = info;
   group_ipv4_ = info.group_ipv4;
   group_mac_ = wire::multicast_mac(info.group_ipv4);
-  udp_checksum_ = info.integrity != static_cast<std::uint8_t>(wire::Integrity::crc32c);
   depth_ = std::max(depth_, std::size_t{info.window} * info.shards + kControlDepth);
   if (link_up()) rings_->set_depth(depth_);
 }
@@ -131,7 +130,7 @@ std::size_t MemifTransport::send(std::span<const Datagram> batch) {
   return done;
 }
 
-// False when no frame was used: a datagram that can never be sent is dropped, not kept.
+// Returns false if no frame was used: a datagram that can never be sent is dropped, not kept.
 bool MemifTransport::write_datagram(const Datagram& d) {
   const std::size_t bytes = d.head.size() + d.payload.size();
   if (bytes > max_datagram_bytes()) {
@@ -149,7 +148,7 @@ bool MemifTransport::write_datagram(const Datagram& d) {
       .endpoints = {address_.own_ipv4, address_.switch_ipv4, address_.base_port,
                     static_cast<std::uint16_t>(base_port_ + d.port)},
       .dscp_ecn = wire::kEct0,
-      .udp_checksum = udp_checksum_,
+      .udp_checksum = !d.sealed,
   };
   rings_->tx_commit(wire::write_frame_headers(t, frame, bytes));
   return true;
@@ -172,8 +171,8 @@ std::size_t MemifTransport::receive(const Receiver& receiver) {
   return delivered;
 }
 
-// False for what is not a packet for this worker: frames for others (a switch floods what it does
-// not know) are ignored, broken ones counted.
+// Returns false if it is no packet for this worker: frames for others (a switch floods unknown
+// destinations) are ignored, broken ones are counted.
 bool MemifTransport::handle_frame(std::span<const std::byte> frame, const Receiver& receiver) {
   const auto parsed = wire::parse_ethernet(frame);
   if (const auto* bad = std::get_if<DropReason>(&parsed)) {
@@ -206,8 +205,9 @@ bool MemifTransport::handle_ipv4(std::span<const std::byte> packet, const Receiv
   if (!for_us || !known_port) return false;
   const bool from_host =
       e.source_ip != 0 && e.source_ip == direct_host(start_) && e.destination_ip == group_ipv4_;
-  if (e.source_ip != address_.switch_ipv4 && !from_host)
-    return dropped(DropReason::sender_mismatch);
+  const bool from_switch = e.source_ip == address_.switch_ipv4 &&
+                           is_switch_port(start_, address_.base_port, e.source_port);
+  if (!from_switch && !from_host) return dropped(DropReason::sender_mismatch);
 
   auto parsed = wire::parse(udp->payload);
   if (const auto* bad = std::get_if<DropReason>(&parsed)) return dropped(*bad);

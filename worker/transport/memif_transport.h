@@ -33,8 +33,8 @@ namespace tributary::worker {
 
 class MemifTransport final : public Transport {
  public:
-  // Connects and learns the switch's MAC address, both within the limit; throws std::runtime_error
-  // that names the socket otherwise, at once where trying again would not help.
+  // Connects and learns the switch's MAC address, both within the limit. Otherwise throws
+  // std::runtime_error that names the socket, at once if another try would not help.
   explicit MemifTransport(MemifAddress address, const Patience& patience = {});
   ~MemifTransport() override;
 
@@ -68,7 +68,7 @@ class MemifTransport final : public Transport {
 
   [[nodiscard]] bool ready() const;
   void sleep_until_ready(Duration limit);
-  // True when something happened before the limit.
+  // Returns true if an event came before the limit.
   bool poll(Duration limit);
   void wait_for_link(Duration limit);
 
@@ -78,12 +78,11 @@ class MemifTransport final : public Transport {
   std::uint16_t base_port_;
   std::uint32_t group_ipv4_ = 0;  // 0 before START
   wire::MacAddress group_mac_{};
-  bool udp_checksum_ = true;
   wire::StartInfo start_;  // all zero before START
 
   std::unique_ptr<MemifRings> rings_;  // both null while down
   std::unique_ptr<MemifControl> control_;
-  std::size_t depth_ = 0;  // what START asked for; 0: the default
+  std::size_t depth_ = 0;  // START's request; 0: the default
   std::int64_t next_connect_ns_ = 0;
 
   FileDescriptor wake_event_;

@@ -1,7 +1,7 @@
-// How the memif transport sleeps, and how it comes back when its switch does.
+// How the memif transport sleeps, and how it reconnects when its switch comes back.
 //
-// There is no spinning: on cores that the ranks share with the switch, every microsecond a rank
-// polls is taken from those it waits for.
+// It never spins: on cores that the ranks share with the switch, every microsecond that a rank
+// polls is taken from the processes that it waits for.
 #include <poll.h>
 
 #include <algorithm>
@@ -14,9 +14,9 @@ namespace tributary::worker {
 namespace {
 
 constexpr Duration kReconnectAnswerLimit = Duration::ms(200);
-// A burst that crossed with the request for interrupts is found after this long.
+// A burst that crossed with the request for interrupts is found after this time.
 constexpr Duration kSecondLook = Duration::us(200);
-// Room to send is not announced.
+// Room to send is not signalled.
 constexpr Duration kRoomInterval = Duration::us(50);
 
 timespec to_timespec(Duration d) {
@@ -88,7 +88,7 @@ void MemifTransport::wait_for_link(Duration limit) {
   if (now_ns() < next_connect_ns_) return;
   try {
     connect(kReconnectAnswerLimit);
-  } catch (const std::runtime_error&) {  // still down: the ops' own timeouts tell the user
+  } catch (const std::runtime_error&) {  // still down: the ops' own timeouts inform the user
     next_connect_ns_ = now_ns() + kReconnectInterval.to_ns();
   }
 }

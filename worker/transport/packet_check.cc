@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "config/model/switch_config.h"
 #include "core/net/byte_order.h"
 #include "core/wire/extension.h"
 #include "core/wire/integrity.h"
@@ -16,6 +17,12 @@ DropReason check_crc32c(std::span<const std::byte> datagram, const wire::Packet&
   wire::be32 carried;
   std::memcpy(&carried, crc->data.data(), sizeof carried);
   return wire::packet_crc32c(datagram) == carried ? DropReason::none : DropReason::crc32c;
+}
+
+bool is_switch_port(const wire::StartInfo& info, std::uint16_t dialled, std::uint16_t port) {
+  const bool started = info.udp_base_port != 0;
+  const int place = int{port} - int{started ? info.udp_base_port : dialled};
+  return place < config::kMaxShards && place > (started ? -1 : -int{config::kMaxShards});
 }
 
 std::uint32_t direct_host(const wire::StartInfo& info) {

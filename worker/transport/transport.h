@@ -2,8 +2,8 @@
 // calls everything but wake().
 //
 // A datagram is one aggregation packet: the UDP payload, without the headers below it. Every
-// transport delivers only packets that passed parse() and check_integrity(); what it refuses
-// it counts in its DropCounters.
+// transport delivers only packets that passed parse() and check_integrity(), and counts those that
+// it refuses in its DropCounters.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,12 @@
 
 namespace tributary::worker {
 
-// Both spans stay valid until send() returns; the transport copies what it keeps.
+// Both spans stay valid until send() returns; the transport copies what it needs longer.
 struct Datagram {
   std::span<const std::byte> head;     // serialised header and extensions
   std::span<const std::byte> payload;  // elements, may be empty
   std::uint8_t port = 0;               // UDP port of the switch, from its first one on (rule 16)
+  bool sealed = false;                 // has a CRC32C, and needs no UDP checksum (rule 18)
 };
 
 class Transport {
@@ -40,13 +41,13 @@ class Transport {
   // START arrived: join the job's multicast group, size buffers for window × chunk_bytes.
   virtual void on_start(const wire::StartInfo& info) = 0;
 
-  // Sends a prefix of the batch; returns how many were accepted (the rest: try again later).
+  // Sends a prefix of the batch; returns how many were accepted (try the rest again later).
   virtual std::size_t send(std::span<const Datagram> batch) = 0;
 
-  // Hands every waiting packet, at most a burst or so, to `receiver`; returns how many there were.
+  // Hands waiting packets, about a burst at most, to `receiver`; returns how many there were.
   virtual std::size_t receive(const Receiver& receiver) = 0;
 
-  // Blocks until a packet is there, wake() is called, or `limit` has passed. Burns no CPU.
+  // Blocks until a packet arrives, wake() is called, or `limit` has passed. Uses no CPU meanwhile.
   virtual void wait(Duration limit) = 0;
 
   // Any thread: makes the current or next wait() return at once.
@@ -54,16 +55,16 @@ class Transport {
 
   // Largest UDP payload the path carries in one packet.
   [[nodiscard]] virtual std::size_t max_datagram_bytes() const = 0;
-  // Largest one that can be sent and received in fragments; 0: none.
+  // The largest one that can be sent and received in fragments; 0: none.
   [[nodiscard]] virtual std::size_t max_cut_bytes() const { return 0; }
-  // Appended to the error that the switch does not answer: a likely cause, such as an interface
-  // that leaves checksums unfinished; "" if none is known.
+  // Appended to the error that the switch does not answer: a likely cause, like an interface that
+  // does not compute checksums; "" if none is known.
   [[nodiscard]] virtual std::string silence_hint() const { return {}; }
   [[nodiscard]] virtual const DropCounters& drops() const = 0;
   [[nodiscard]] virtual std::string describe() const = 0;
 };
 
-// How long a transport that has to connect may take.
+// How long connecting may take.
 struct Patience {
   Duration limit = Duration::seconds(10);
   // If set, asked now and then while it waits; true ends that with ConnectCancelled.
@@ -74,7 +75,7 @@ class ConnectCancelled : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// address: "udp://SWITCH_IPV4[:BASE_PORT]" or
+// address: "udp://SWITCH_IPV4[:BASE_PORT]", "rdma://SWITCH_IPV4[:BASE_PORT]" or
 // "memif:///SOCKET_PATH?id=N&switch=IPV4[&port=BASE_PORT]"
 // [&ip=OWN_IPV4]. Throws std::invalid_argument (bad address) or std::runtime_error (says what
 // failed).

@@ -1,5 +1,5 @@
-// Explicit congestion notification (RFC 3168) on sockets of the kernel: what they send may be
-// marked by queues on the way, and what they receive says whether it was (protocol rule 15).
+// Explicit congestion notification (RFC 3168) on kernel sockets: queues on the way may mark what
+// they send, and received datagrams tell whether they are marked (protocol rule 15).
 #pragma once
 
 #include <netinet/in.h>
@@ -13,19 +13,19 @@
 
 namespace tributary::worker {
 
-// Room for what the kernel says beside a datagram: the second byte of its IP header, and the size
-// of merged ones (worker/transport/udp_segments.h).
+// Room for the kernel's data beside a datagram: the second byte of its IP header, and the size of
+// merged datagrams (worker/transport/udp_segments.h).
 struct alignas(cmsghdr) EcnRoom {
   std::array<std::byte, 2 * CMSG_SPACE(sizeof(int))> bytes{};
 
-  // Before each call that receives: the kernel shortens it to what it has written.
+  // Call it before each receive: the kernel shortens the length to what it has written.
   void attach(msghdr& message) {
     message.msg_control = bytes.data();
     message.msg_controllen = bytes.size();
   }
 };
 
-// A socket that cannot is one whose packets no queue marks.
+// If a socket does not support it, no queue marks its packets.
 inline void listen_to_marks(int socket) {
   const int capable = wire::kEct0;
   const int wanted = 1;

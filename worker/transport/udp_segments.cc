@@ -9,7 +9,7 @@
 namespace tributary::worker {
 namespace {
 
-// Older headers lack them.
+// Older headers lack these.
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103
 #endif
@@ -21,7 +21,7 @@ std::size_t bytes_of(const Datagram& d) {
   return d.head.size() + d.payload.size();
 }
 
-// What a kernel says that does not cut messages on this path.
+// Errors of a kernel that cannot cut messages on this path.
 bool refuses_segments(int error) {
   return error == EIO || error == EINVAL || error == EMSGSIZE || error == EOPNOTSUPP;
 }
@@ -41,7 +41,7 @@ bool UdpSender::joins(const Message& message, const Datagram& datagram, std::siz
          message.bytes + bytes <= kMostMessageBytes && message.datagrams < kMostSegments;
 }
 
-// Messages of the first datagrams of a batch, at most a burst; returns how many messages.
+// Plans messages for the first datagrams of a batch, at most a burst; returns how many messages.
 std::size_t UdpSender::plan(std::span<const Datagram> batch, const sockaddr_in& to,
                             std::size_t most_segment_bytes) {
   std::size_t count = 0;

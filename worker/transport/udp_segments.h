@@ -1,15 +1,15 @@
 // Datagrams that cross the kernel's network stack together: out with UDP_SEGMENT, in with UDP_GRO.
 //
-// Out, neighbours of a batch that go to one port become one message of up to 64 KiB, which the
-// kernel, or the card, cuts where the stack ends. All are of one size; the last may be shorter:
+// Out: consecutive datagrams of a batch to one port become one message of up to 64 KiB, which the
+// kernel, or the card, cuts at the end of the stack. All have one size; the last may be shorter:
 //
 //   batch     [A 8254][A 8254][A 8230][B 8254][A 8254]      letters: ports
 //   messages  [A 8254+8254+8230     ][B 8254][A 8254]
 //
-// In, the kernel may merge what arrives the same way, and says the size. Neither is sure to work:
-// kernels before 4.18 and 5.0 have no such option, and some refuse to cut where the interface makes
-// no checksums (EIO), as docs/operating/ports.md asks for on a veth. So the first refusal of a
-// message of several datagrams ends it for the socket, and they go out one by one.
+// In: the kernel may merge datagrams that arrive the same way, and tells their size. Both ways may
+// fail: kernels before 4.18 and 5.0 lack the option, and some refuse to cut if the interface
+// computes no checksums (EIO), which docs/operating/ports.md asks for on a veth. So after the first
+// refusal of a message of several datagrams, the socket sends them one by one.
 #pragma once
 
 #include <netinet/in.h>
@@ -25,16 +25,16 @@
 
 namespace tributary::worker {
 
-// One per socket. sendmmsg() with several datagrams in a message where that works.
+// One per socket. Uses sendmmsg(), with several datagrams in a message if that works.
 class UdpSender {
  public:
   static constexpr std::size_t kBurst = 64;
 
-  // Largest message, and most datagrams in it, that every kernel with the option takes.
+  // The largest message, and its most datagrams, that every kernel with the option accepts.
   static constexpr std::size_t kMostMessageBytes = 0xFFFF - 20 - 8;
   static constexpr std::size_t kMostSegments = 64;
 
-  // The kernel has the option. Whether the path does is seen when it refuses.
+  // Tests whether the kernel has the option. Whether the path has shows when it refuses a message.
   void probe(int socket);
   [[nodiscard]] bool segments() const { return segments_; }
 
@@ -42,8 +42,8 @@ class UdpSender {
     std::size_t datagrams = 0;  // of the batch's head: sent, or refused and counted as lost
     bool blocked = false;       // the socket's buffer is full
   };
-  // To `to`, whose port is that of a datagram's port 0. `most_segment_bytes`: what a packet of the
-  // path carries; longer datagrams are fragmented, and go alone.
+  // Sends to `to`, whose port is that of a datagram's port 0. `most_segment_bytes`: the most that a
+  // packet of the path carries; longer datagrams are fragmented, and sent alone.
   Sent send(int socket, std::span<const Datagram> batch, const sockaddr_in& to,
             std::size_t most_segment_bytes, DropCounters& drops);
 
@@ -73,9 +73,9 @@ class UdpSender {
   std::array<SegmentRoom, kBurst> room_{};
 };
 
-// Asks the kernel to merge what it can of a socket's datagrams; false: it cannot.
+// Asks the kernel to merge a socket's datagrams; returns false if it cannot.
 bool merge_received(int socket);
-// Bytes of each datagram but the last in what was received; 0: it is one.
+// Bytes of each datagram but the last in a received message; 0: it is a single datagram.
 std::size_t merged_bytes(const msghdr& received);
 
 }  // namespace tributary::worker

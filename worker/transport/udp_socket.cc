@@ -40,13 +40,13 @@ UdpSocket::UdpSocket(const UdpAddress& own, std::size_t datagram_bytes)
   if (!socket_ || !wake_) fail(own, "no socket");
   const sockaddr_in address = address_of(own);
   if (::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-    fail(own, "cannot bind; an interface must have the address, and nobody else the port");
-  // What exceeds the interface's MTU leaves in fragments: a switch that takes them may have jobs of
-  // such chunks, and one that does not drops and counts them.
+    fail(own, "cannot bind; an interface must have the address, and no other process the port");
+  // Datagrams beyond the interface's MTU leave in fragments: a switch that takes fragments may have
+  // jobs with such chunks, and another one drops and counts them.
   const int cut = IP_PMTUDISC_DONT;
   ::setsockopt(socket_.get(), IPPROTO_IP, IP_MTU_DISCOVER, &cut, sizeof cut);
   listen_to_marks(socket_.get());
-  // What goes to a job's group (T9) leaves where the own address is.
+  // Datagrams to a job's group (T9) leave through the interface with the own address.
   const in_addr interface = address.sin_addr;
   ::setsockopt(socket_.get(), IPPROTO_IP, IP_MULTICAST_IF, &interface, sizeof interface);
   // The forced form passes the system-wide limit; it needs CAP_NET_ADMIN.
@@ -88,7 +88,7 @@ std::size_t UdpSocket::receive(const Receiver& receiver, Instant) {
     in_ecn_[i].attach(in_[i].msg_hdr);
   }
   const int got = ::recvmmsg(socket_.get(), in_.data(), kBurst, MSG_DONTWAIT, nullptr);
-  if (got <= 0) return 0;  // empty, or an ICMP message about an earlier datagram
+  if (got <= 0) return 0;  // empty, or an ICMP error about an earlier datagram
   for (std::size_t i = 0; i < static_cast<std::size_t>(got); ++i) {
     if ((in_[i].msg_hdr.msg_flags & MSG_TRUNC) != 0) {
       drops().add(DropReason::payload_too_large);

@@ -1,8 +1,8 @@
-// One UDP socket of a completion host: bursts in and out, nothing copied but what has to outlive a
-// call. The kernel verifies UDP checksums.
+// One UDP socket of a completion host: bursts in and out; only data that must outlive a call is
+// copied. The kernel verifies UDP checksums.
 //
-// Datagrams of other sizes than expected are truncated by the kernel and dropped here.
-// ICMP errors never end it: what they are about counts as lost, and workers' probes repair it.
+// The kernel truncates datagrams that are larger than expected, and they are dropped here. ICMP
+// errors never end the socket: their datagrams count as lost, and workers' probes repair it.
 #pragma once
 
 #include <netinet/in.h>
@@ -24,7 +24,7 @@ class UdpSocket final : public DatagramLink {
  public:
   static constexpr std::size_t kBurst = 64;
 
-  // Throws std::system_error that names address and port. `datagram_bytes`: the largest.
+  // Throws std::system_error that names address and port. `datagram_bytes`: the largest datagram.
   UdpSocket(const UdpAddress& own, std::size_t datagram_bytes);
 
   void wait(Duration limit) override;

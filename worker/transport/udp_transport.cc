@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kExtensionRoom = 64;  // protocol rule 17
 // Before START only control packets arrive.
 constexpr std::size_t kControlDatagramBytes = 2048;
-// Largest message that the kernel makes of merged datagrams.
+// The largest message that the kernel makes from merged datagrams.
 constexpr std::size_t kMergedBytes = 0x10000;
 constexpr std::size_t kMinSocketBufferBytes = std::size_t{1} << 20;
 // A kernel socket buffer charges a small datagram for a whole page and more.
@@ -84,7 +84,7 @@ UdpTransport::UdpTransport(std::uint32_t switch_ipv4, std::uint16_t base_port)
   size_receive_buffers(kControlDatagramBytes);
 }
 
-// A connected socket knows the own address and the MTU of its route; no packet is sent for it.
+// A connected socket knows its own address and the MTU of its route; no packet is sent for it.
 void UdpTransport::find_route() {
   const FileDescriptor probe = udp_socket();
   const sockaddr_in to = ipv4_address(switch_ipv4_, base_port_);
@@ -126,7 +126,7 @@ void UdpTransport::grow_socket_buffers(int socket, std::size_t wanted_bytes) {
 
 void UdpTransport::size_receive_buffers(std::size_t datagram_bytes) {
   receive_bytes_ = datagram_bytes;
-  // Pages that no message has reached cost nothing.
+  // Pages that no message has reached take no memory.
   receive_buffer_ = std::make_unique_for_overwrite<std::byte[]>(kBurst * receive_bytes_);
   for (std::size_t i = 0; i < kBurst; ++i) {
     in_iov_[i] = {receive_buffer_.get() + i * receive_bytes_, receive_bytes_};
@@ -137,11 +137,17 @@ void UdpTransport::size_receive_buffers(std::size_t datagram_bytes) {
 }
 
 void UdpTransport::on_start(const wire::StartInfo& info) {
+  wire::StartInfo as_before = info;
+  as_before.completion_host = start_.completion_host;
+  as_before.host_term = start_.host_term;
+  const bool same = as_before == start_;
+  start_ = info;
+  if (same) return;
+  sources_.resize(1);  // an epoch before had other groups, or other sizes
   crc_required_ = info.integrity == static_cast<std::uint8_t>(wire::Integrity::crc32c);
   base_port_ = info.udp_base_port;
-  start_ = info;
   const std::size_t datagram = info.chunk_bytes + kControlDatagramBytes;
-  // The session has made sure that the switch takes fragments.
+  // The session has checked that the switch takes fragments.
   if (wire::kHeaderBytes + kExtensionRoom + info.chunk_bytes > max_datagram_bytes_)
     set_option(sources_[0].socket.get(), IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DONT, "no cuts");
   merges_ = merge_received(sources_[0].socket.get());
@@ -155,8 +161,8 @@ void UdpTransport::on_start(const wire::StartInfo& info) {
   }
 }
 
-// Bound to the group's address, so that other jobs' groups on this host stay out of it; address
-// reuse lets several ranks share the host.
+// Bound to the group's address, so that it gets no other job's group on this host; address reuse
+// lets several ranks share the host.
 void UdpTransport::join_group(const wire::StartInfo& info, std::uint16_t port) {
   Source source{udp_socket()};
   const int fd = source.socket.get();
@@ -167,7 +173,7 @@ void UdpTransport::join_group(const wire::StartInfo& info, std::uint16_t port) {
   ip_mreqn membership{};
   membership.imr_multiaddr = group.sin_addr;
   membership.imr_address.s_addr = htonl(own_ipv4_);
-  membership.imr_ifindex = route_interface(switch_ipv4_);  // 0: the one that has the own address
+  membership.imr_ifindex = route_interface(switch_ipv4_);  // 0: the interface with the own address
   if (::setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &membership, sizeof membership) != 0)
     fail("cannot join group " + text_of(info.group_ipv4) + " on " + text_of(own_ipv4_));
   if (merges_) merge_received(fd);
@@ -198,7 +204,7 @@ std::size_t UdpTransport::receive_burst(Source& source, const Receiver& receiver
     in_ecn_[i].attach(in_[i].msg_hdr);
   }
   const int got = ::recvmmsg(source.socket.get(), in_.data(), kBurst, MSG_DONTWAIT, nullptr);
-  // An error is an ICMP message about an earlier datagram (the kernel clears it) or "empty".
+  // An error is an ICMP error about an earlier datagram (the kernel clears it) or "empty".
   if (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK) return 0;
   const std::size_t n = got < 0 ? 0 : static_cast<std::size_t>(got);
   source.readable = n == kBurst;
@@ -211,7 +217,7 @@ std::size_t UdpTransport::receive_burst(Source& source, const Receiver& receiver
   return received;
 }
 
-// Each datagram of a message; returns how many.
+// Delivers each datagram of a message; returns how many.
 std::size_t UdpTransport::deliver_merged(std::span<const std::byte> bytes, const msghdr& received,
                                          bool to_group, const Receiver& receiver) {
   const std::size_t each = merged_bytes(received);
@@ -227,7 +233,9 @@ void UdpTransport::deliver(std::span<const std::byte> bytes, const msghdr& recei
   const auto* const from = static_cast<const sockaddr_in*>(received.msg_name);
   const std::uint32_t sender = ntohl(from->sin_addr.s_addr);
   const bool from_host = to_group && sender == direct_host(start_) && sender != 0;
-  if (sender != switch_ipv4_ && !from_host) {
+  const bool from_switch =
+      sender == switch_ipv4_ && is_switch_port(start_, base_port_, ntohs(from->sin_port));
+  if (!from_switch && !from_host) {
     drops_.add(DropReason::sender_mismatch);
     return;
   }
@@ -253,8 +261,8 @@ void UdpTransport::deliver(std::span<const std::byte> bytes, const msghdr& recei
   receiver(packet);
 }
 
-// Marks what is readable; false when the limit passed and nothing is. Only wait() may consume a
-// wake().
+// Marks readable sockets; returns false if the limit passed and none is readable. Only wait() may
+// consume a wake().
 bool UdpTransport::poll_sockets(Duration limit, bool watch_wake) {
   std::array<pollfd, 2 + 256> fds;  // shards is a u8
   for (std::size_t i = 0; i < sources_.size(); ++i) fds[i] = {sources_[i].socket.get(), POLLIN, 0};

@@ -1,19 +1,19 @@
 // Transport over kernel UDP sockets, for workers whose network is a kernel interface.
 //
-//   one unicast socket          requests out, answers in; its port stays the same for the job's
-//   life one multicast socket/shard  results in, of each plane; bound to the group and the port of
-//                               both, on the interface that routes to the switch
+//   one unicast socket            requests out, answers in; its port is fixed for the job's life
+//   one multicast socket a shard  results in, for each plane; bound to the group and its port,
+//                                 on the interface that routes to the switch
 //
-// Nothing is copied on the way out: each datagram is two iovecs, 64 datagrams a sendmmsg. Where the
-// kernel can, neighbours of one size go through its network stack as one, and what arrives is
-// merged (worker/transport/udp_segments.h). Packets from any address but the switch's are dropped,
-// but for results to the group from the completion host's, where START says that it notifies
-// workers itself. The kernel verifies UDP checksums; jobs with CRC32C integrity are verified here.
-// ICMP errors (switch not up yet, no route) never end the transport: the datagram counts as lost
-// and the session's timers recover it.
+// Nothing is copied on the way out: each datagram is two iovecs, 64 datagrams a sendmmsg. If the
+// kernel can, neighbours of one size go through its network stack as one, and arriving ones are
+// merged (worker/transport/udp_segments.h). Packets from other addresses or UDP ports than the
+// switch's are dropped, except results to the group from the completion host's address, if START
+// says that it notifies workers itself. The kernel verifies UDP checksums; CRC32C integrity is
+// verified here. ICMP errors (switch not up yet, no route) never end the transport: the datagram
+// counts as lost and the session's timers recover it.
 //
-// The path's MTU is asked from the route once. Datagrams are not fragmented, unless a job's chunks
-// are longer and its switch takes fragments: then the kernel cuts them. On a veth with
+// The path's MTU is read from the route once. Datagrams are not fragmented, unless a job's chunks
+// are longer and its switch takes fragments: then the kernel fragments them. On a veth with
 // transmit offload the kernel leaves checksums partial, and a switch that reads raw frames sees
 // wrong ones: turn it off on the worker's end (`ethtool -K IFACE tx off`).
 #pragma once
@@ -55,7 +55,7 @@ class UdpTransport final : public Transport {
 
   struct Source {
     FileDescriptor socket;
-    bool readable = false;  // as far as known; a burst that is not full clears it
+    bool readable = false;  // as far as known; an incomplete burst clears it
   };
 
   void find_route();

@@ -183,7 +183,8 @@ TEST_F(ChunkTableTest, RandomSchedulesAreExact) {
       if (outcome == Add::completed) results[offset] = result();
       ASSERT_LE(table_.open(), kWindow);
       ASSERT_LE(table_.retained(), kWindow);
-      for (std::uint32_t c = 0; c < kWorkers; ++c) {  // rule 4: whoever lacks a result can have it
+      // rule 4: a child that lacks a result can have it
+      for (std::uint32_t c = 0; c < kWorkers; ++c) {
         if (!results.contains(held[c])) continue;
         ASSERT_EQ(table_.find(first + held[c], entry_), ChunkTable::Place::seen);
         ASSERT_EQ(entry_->state, ChunkState::complete);

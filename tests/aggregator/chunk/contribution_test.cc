@@ -54,7 +54,7 @@ TEST(Contribution, WithoutExtensionsThereIsNoTotalAndNoTargetAndPlainDataHasNoSc
   EXPECT_FALSE(d.last);
 }
 
-// Rule 7: whoever describes a chunk otherwise is found out, whichever field it is.
+// Rule 7: a child that describes a chunk otherwise is found out, whichever field it is.
 TEST(Contribution, DescriptionsAgreeOnlyInAllFieldsButATotalThatOneDoesNotState) {
   const ChunkDescription same = describe({every_field(), {}, {}});
   ChunkDescription copied;

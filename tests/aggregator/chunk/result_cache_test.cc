@@ -37,7 +37,7 @@ TEST(ResultCache, JobsDoNotMixAndLeaveAlone) {
   EXPECT_EQ(cache.size(), 1u);
 }
 
-// Who evicts is not who loses.
+// The job that evicts is not the one that loses.
 TEST(ResultCache, EvictionSaysWhoseResultHadToGo) {
   ResultCache cache(2, 3);
   cache.put(1, 0, 10, 0, named(0, 0));

@@ -37,7 +37,7 @@ TEST(SlotPool, AnotherSeedIsAnotherPlace) {
   EXPECT_GT(places.size(), 12u);
 }
 
-// Rule 15: fewer than one in eight is left, and there is somebody to meet.
+// Rule 15: fewer than one in eight is left, and another job may collide.
 TEST(SlotPool, Rule15_SlotsAreScarceForThoseWhoShareThem) {
   SlotPool pool(16, {16, 16});
   pool.start(0);

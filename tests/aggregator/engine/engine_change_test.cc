@@ -1,5 +1,5 @@
 // A switch whose configuration changes while jobs run (protocol rule 16: quiesce, then a new
-// epoch): what is told to whom, what goes on undisturbed, and what there is memory for.
+// epoch): messages to members, jobs that go on undisturbed, and limits of memory.
 #include <gmock/gmock.h>
 
 #include <stdexcept>
@@ -341,8 +341,8 @@ TEST_F(ChangedRootTest, Rule16_AMemberThatComesWithAnotherTreeHasLeftTheEpoch) {
   EXPECT_EQ(status().state, JobState::aborted);
 }
 
-// Rule 16, T1: a port that goes ends the epochs of those behind it, and says who they are; jobs
-// with nobody there go on.
+// Rule 16, T1: a port that goes ends the epochs of members behind it, and names them; jobs without
+// members there go on.
 TEST_F(ChangeTest, APortThatGoesEndsEpochsWithMembersThere) {
   build(3);
   join_all();
@@ -361,7 +361,7 @@ TEST_F(ChangeTest, APortThatGoesEndsEpochsWithMembersThere) {
   EXPECT_EQ(engine_->counters(0).aborts_change.get(), 1u);
 }
 
-// Nobody has to wait for the lease of a rank that has only asked.
+// No rank has to wait for the lease of one that has only asked.
 TEST_F(ChangeTest, WhoHasAskedThroughAPortThatGoesMayAskElsewhere) {
   build(3);
   join(0);
@@ -375,6 +375,39 @@ TEST_F(ChangeTest, WhoHasAskedThroughAPortThatGoesMayAskElsewhere) {
   join(1, 1, elsewhere);
   ASSERT_THAT(sent_, SizeIs(3));
   EXPECT_EQ(sent_[0].header.type, PacketType::start);
+}
+
+// When the peer of a port is gone, the ranks behind it are lost before their leases end (O1).
+TEST_F(ChangeTest, O1_RanksBehindAPeerThatIsGoneHaveNoLease) {
+  build(3);
+  join_all();
+  sent_.clear();
+  engine_->lose_behind(9, Duration::seconds(1), *outbox_);
+  collect();
+  EXPECT_THAT(sent_, IsEmpty());
+  engine_->lose_behind(1, Duration::seconds(1), *outbox_);
+  collect();
+  ASSERT_THAT(sent_, SizeIs(1));
+  EXPECT_EQ(sent_[0].header.type, PacketType::abort);
+  EXPECT_EQ(sent_[0].header.reason, Reason::lease_expired);
+  EXPECT_THAT(sent_[0].missing(), testing::ElementsAre(1));
+  EXPECT_EQ(engine_->counters(0).aborts_lease.get(), 1u);
+  join_all(1);
+}
+
+// A replayed capture renews no lease, and joins in one run and contributes in the next.
+TEST_F(ChangeTest, O1_AJobWithALongLeaseWaitsATenthOfItForAPeerThatIsGone) {
+  config::SwitchConfig config = test_switch({test_job(3)});
+  config.jobs[0].lease = Duration::seconds(3600);
+  build(config);
+  join_all();
+  sent_.clear();
+  engine_->lose_behind(1, Duration::seconds(359), *outbox_);
+  collect();
+  EXPECT_THAT(sent_, IsEmpty());
+  engine_->lose_behind(1, Duration::seconds(360), *outbox_);
+  collect();
+  EXPECT_THAT(sent_, SizeIs(1));
 }
 
 }  // namespace

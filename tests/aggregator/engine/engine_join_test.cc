@@ -132,7 +132,7 @@ TEST_F(EngineTest, DelayedJoinOfADeadIncarnationIsIgnored) {
   EXPECT_EQ(status().state, JobState::forming);
 }
 
-// Rule 18: nobody else may speak for a rank while its lease lasts.
+// Rule 18: no other sender may speak for a rank while its lease lasts.
 TEST_F(EngineTest, ChildIsBoundToPortAndAddress) {
   build(2);
   join_all();
@@ -145,6 +145,50 @@ TEST_F(EngineTest, ChildIsBoundToPortAndAddress) {
   EXPECT_EQ(join(0, 5, forged).reason, DropReason::sender_mismatch);
   EXPECT_EQ(status().state, JobState::running);
   EXPECT_EQ(counters().contributions.get(), 0u);
+}
+
+// Rule 18: a second process of the same host is told who has the rank, once that has answered.
+TEST_F(EngineTest, Rule18_ASecondProcessForARankIsToldWhoHasIt) {
+  build(2);
+  join_all();
+  const auto claim = [&](const wire::UdpPeer& from, PacketType said) {
+    now_ = now_ + Duration::ms(100);
+    join(0, 5, from);
+    ASSERT_EQ(sent_.size(), 2u);
+    EXPECT_EQ(sent_[0].header.type, PacketType::start) << "a question";
+    EXPECT_EQ(sent_[0].peer, peer(0));
+    EXPECT_EQ(sent_[1].header.type, said);
+    EXPECT_EQ(sent_[1].peer, Endpoint(from));
+    EXPECT_EQ(sent_[1].header.slot, 0u) << "not final";
+  };
+  wire::UdpPeer elsewhere = peer(0);
+  elsewhere.port = 3;
+  for (const auto& [from, said] :
+       {std::pair{peer(0, 6000), PacketType::pending}, std::pair{elsewhere, PacketType::nack}}) {
+    claim(from, said);
+    now_ = now_ + Duration::ms(1);
+    deliver(header(PacketType::lease, 0), peer(0));
+    now_ = now_ + Duration::ms(99);
+    EXPECT_EQ(join(0, 5, from).reason, DropReason::sender_mismatch);
+    ASSERT_EQ(sent_.size(), 1u);
+    EXPECT_EQ(sent_[0].header.reason, Reason::sender_mismatch);
+    EXPECT_EQ(sent_[0].header.slot, peer(0).ipv4);
+    EXPECT_EQ(sent_[0].header.op, peer(0).udp_port);
+  }
+  EXPECT_EQ(status().state, JobState::running);
+}
+
+TEST_F(EngineTest, ARestartedRankWaitsForTwoQuestionsToTheOldOne) {
+  build(2);
+  join_all();
+  for (int i = 0; i < 2; ++i) {
+    now_ = now_ + Duration::ms(100);
+    EXPECT_EQ(join(0, 5, peer(0, 6000)).verdict, Verdict::answered);
+    EXPECT_EQ(status().state, JobState::running);
+  }
+  now_ = now_ + Duration::ms(100);
+  EXPECT_EQ(join(0, 5, peer(0, 6000)).verdict, Verdict::epoch_aborted);
+  EXPECT_EQ(sent_.at(0).header.reason, Reason::rank_restarted);
 }
 
 TEST_F(EngineTest, PinnedRankMustUseItsPort) {

@@ -1,4 +1,4 @@
-// How far children lag behind, for `show stragglers` and for whoever excludes them (T12, T13).
+// How far children lag behind, for `show stragglers` and for the exclusion of children (T12, T13).
 #include <gmock/gmock.h>
 
 #include "tests/aggregator/engine_fixture.h"
@@ -61,7 +61,7 @@ TEST_F(LatenessTest, WhoeverHasNotComeIsLateByWhatIsWaitedForIt) {
   EXPECT_EQ(ops[0].behind[2], Duration::ms(532));
 }
 
-// Who ended an epoch is still to be seen, and does not grow later while nobody waits.
+// The child that ended an epoch is still shown, and its lateness does not grow after the end.
 TEST_F(LatenessTest, OfAnEpochThatEnded) {
   build_with([](config::JobConfig&) {});
   give(0, 0, Duration::ms(1));

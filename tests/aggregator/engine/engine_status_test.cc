@@ -59,8 +59,8 @@ TEST_F(EngineStatus, O1_ALookAtChunksIsOfSoManyPlacesOrRowsAndNoMore) {
   EXPECT_EQ(engine_->slot_status(now_, 5).size(), 5u);
 }
 
-// Chunks are completed, others opened in their places, and epochs end, while somebody looks.
-// Somebody asks the next day why the job began anew.
+// Chunks are completed, others opened in their places, and epochs end, while a client looks. The
+// operator asks the next day why the job began anew.
 TEST_F(EngineStatus, O1_WhyTheLastEpochEndedIsKnownInTheNextOne) {
   start(4);
   EXPECT_EQ(engine_->job_status(now_, 0).last_abort, wire::Reason::none);

@@ -1,5 +1,5 @@
-// A switch below another one (T1, O12): how its epoch follows its parent's, what goes up, what is
-// kept until the result returns, and how each lost packet is made good.
+// A switch below another one (T1, O12): its epoch follows its parent's; which sums go up and are
+// kept until the result returns; and how each lost packet is made good.
 #include <gmock/gmock.h>
 
 #include "core/net/udp_peer.h"
@@ -62,7 +62,9 @@ TEST_F(LeafTest, Rule1_StartOfTheParentStartsTheSameEpochHere) {
     EXPECT_EQ(wire::find_start_info(sent_[i].extensions)->workers, 3u);
   }
   EXPECT_EQ(status().epoch, 500);
-  EXPECT_EQ(start(500, nonce).verdict, Verdict::noted);  // it may come twice
+  EXPECT_EQ(start(500, nonce).verdict, Verdict::answered) << "it may come twice: a question";
+  ASSERT_THAT(up(), SizeIs(1));
+  EXPECT_EQ(up()[0].header.type, PacketType::lease);
 }
 
 TEST_F(LeafTest, Rule16_StartHasNoEffectWhileAShardIsAwayNorDoResults) {
@@ -116,7 +118,7 @@ TEST_F(LeafTest, ChildrenLearnWhomTheParentWaitsFor) {
   EXPECT_THAT(sent_[0].missing(), ElementsAre(1));
 }
 
-// Two files for one tree: nobody may compute anything with them.
+// Two files for one tree: no rank may compute anything with them.
 TEST_F(LeafTest, OtherSettingsAboveAreGivenBackAndChildrenRefused) {
   using Change = void (*)(wire::StartInfo&);
   const Change changes[] = {

@@ -1,4 +1,4 @@
-// Who may take which rank's place, and when an epoch begins and ends (protocol rule 1).
+// Ranks that take another's place, and when an epoch begins and ends (protocol rule 1).
 #include "aggregator/engine/membership.h"
 
 #include <gtest/gtest.h>
@@ -94,9 +94,58 @@ TEST_F(MembershipTest, SameNonceMayMoveToAnotherMacUntilItIsActive) {
   EXPECT_EQ(m_.join(0, 10, moved, now_), Join::occupied);
 }
 
-TEST_F(MembershipTest, RestartFromTheSamePlaceReplacesAtOnce) {
+// No two processes of a host have one UDP port.
+TEST_F(MembershipTest, RestartFromTheSameUdpPortReplacesAtOnce) {
   run();
-  EXPECT_EQ(m_.join(0, 20, at_port(0, 2000), now_), Join::restarted);
+  EXPECT_EQ(m_.join(0, 20, at_port(0), now_), Join::restarted);
+}
+
+TEST_F(MembershipTest, RestartFromTheSamePlaceReplacesWhoDoesNotAnswerTwoQuestions) {
+  run();
+  now_ = now_ + Duration::ms(20);
+  EXPECT_EQ(m_.join(0, 20, at_port(0, 2000), now_), Join::asked);
+  EXPECT_EQ(m_.join(0, 20, at_port(0, 2000), now_ + Duration::ms(1)), Join::asked) << "in haste";
+  EXPECT_EQ(m_.join(0, 20, at_port(0, 2000), now_ + Duration::ms(100)), Join::asked);
+  EXPECT_EQ(m_.join(0, 20, at_port(0, 2000), now_ + Duration::ms(200)), Join::restarted);
+}
+
+TEST_F(MembershipTest, ARankThatAnswersKeepsItsPlace) {
+  run();
+  for (int i = 0; i < 3; ++i) {
+    now_ = now_ + Duration::ms(100);
+    EXPECT_EQ(m_.join(0, 20, at_port(0, 2000), now_), Join::asked);
+    ASSERT_TRUE(m_.is_present(0, at_port(0), now_ + Duration::us(50)));
+    EXPECT_EQ(m_.join(0, 20, at_port(0, 2000), now_ + Duration::ms(100)), Join::taken);
+  }
+  now_ = now_ + Duration::ms(200);
+  EXPECT_EQ(m_.join(0, 30, at_port(5), now_), Join::occupied);
+  m_.heard(0, now_ - Duration::ms(1));
+  EXPECT_EQ(m_.join(0, 30, at_port(5), now_ + Duration::ms(100)), Join::occupied);
+  m_.heard(0, now_ + Duration::ms(1));
+  EXPECT_EQ(m_.join(0, 30, at_port(5), now_ + Duration::ms(200)), Join::taken);
+}
+
+// An old claim is no question that went unanswered.
+TEST_F(MembershipTest, AClaimThatIsNotRepeatedLapses) {
+  run();
+  EXPECT_EQ(m_.join(0, 20, at_port(0, 2000), now_), Join::asked);
+  now_ = now_ + Duration::ms(999);
+  ASSERT_TRUE(m_.is_present(0, at_port(0), now_));
+  now_ = now_ + Duration::ms(900);
+  EXPECT_EQ(m_.join(0, 30, at_port(0, 3000), now_), Join::asked);
+}
+
+// Both wait: the first one's next JOIN is its answer.
+TEST_F(MembershipTest, TwoProcessesOfOneHostDoNotTakeTurnsWhileTheyWait) {
+  EXPECT_EQ(m_.join(0, 10, at_port(0), now_), Join::waiting);
+  EXPECT_EQ(m_.join(0, 20, at_port(0, 2000), now_ + Duration::ms(50)), Join::asked);
+  EXPECT_EQ(m_.join(0, 10, at_port(0), now_ + Duration::ms(100)), Join::waiting);
+  EXPECT_EQ(m_.join(0, 20, at_port(0, 2000), now_ + Duration::ms(150)), Join::taken);
+  EXPECT_EQ(m_.join(0, 20, at_port(0, 2000), now_ + Duration::ms(300)), Join::waiting) << "it died";
+}
+
+TEST_F(MembershipTest, BoundToItsPlaceWhileTheLeaseLasts) {
+  run();
   EXPECT_EQ(m_.join(0, 20, at_port(7), now_), Join::occupied);
   EXPECT_EQ(m_.join(0, 10, at_port(0), now_), Join::repeated);
   EXPECT_EQ(m_.join(0, 10, at_port(0, 2000), now_), Join::occupied);
@@ -121,6 +170,18 @@ TEST_F(MembershipTest, NextRunWaitsForTheLastOneToEnd) {
   m_.leave(1);
   EXPECT_EQ(m_.state(), JobState::idle);
   EXPECT_EQ(m_.join(0, 20, at_port(0), now_), Join::waiting);
+}
+
+TEST_F(MembershipTest, WhoFallsSilentHasNotLeft) {
+  m_.join(0, 10, at_port(0), now_);
+  now_ = now_ + Duration::seconds(1);
+  EXPECT_EQ(m_.lapsed(now_), m_.workers());
+  EXPECT_FALSE(m_.member(0).joined || m_.member(0).left);
+  m_.join(0, 10, at_port(0), now_);
+  m_.leave(0);
+  EXPECT_TRUE(m_.member(0).left);
+  m_.join(0, 11, at_port(0), now_);
+  EXPECT_FALSE(m_.member(0).left);
 }
 
 TEST_F(MembershipTest, LapseIsExactToTheNanosecond) {

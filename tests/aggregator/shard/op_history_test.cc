@@ -4,7 +4,11 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/aggregator/engine_fixture.h"
+#include <algorithm>
+#include <string>
+
+#include "core/wire/rank_bitmap.h"
+#include "tests/aggregator/upstream_fixture.h"
 
 namespace tributary::aggregator {
 namespace {
@@ -71,6 +75,34 @@ TEST_F(OpHistoryTest, ArrivalsOfTheFirstAndTheLastChunkAndEveryResult) {
   EXPECT_EQ(lines(0).size(), 7u) << "a duplicate is no arrival";
   EXPECT_THAT(lines(1), IsEmpty());
   EXPECT_THAT(engine_->op_lines(99, 0, now_), IsEmpty());
+}
+
+TEST_F(OpHistoryTest, ALineOfAnArrivalSaysWhoseItIs) {
+  build_with([](config::JobConfig&) {});
+  for (const std::uint32_t rank : {2u, 0u, 1u}) give(rank, 0, 0, 0, true);
+  std::vector<std::uint32_t> senders;
+  for (const OpLine& line : engine_->op_lines(kJob, 0, now_))
+    if (line.sender != OpLine::kNoSender) senders.push_back(line.sender);
+  EXPECT_THAT(senders, ElementsAre(2, 0, 1));
+}
+
+TEST_F(OpHistoryTest, OpsThatAreKnownOldestFirst) {
+  build_with([](config::JobConfig& job) { job.on_deadline = config::OnDeadline::escalate; });
+  EXPECT_TRUE(engine_->known_ops(kJob, now_).empty());
+  for (const std::uint32_t rank : {0u, 1u, 2u}) give(rank, 0, 0, 0, true);
+  give(0, 1, 0, 1, true);
+  now_ = now_ + Duration::ms(500);
+  expire();
+  const auto ops = engine_->known_ops(kJob, now_);
+  ASSERT_EQ(ops.size(), 2u);
+  EXPECT_EQ(ops[0].op, 0u);
+  EXPECT_TRUE(ops[0].finished && ops[0].timed);
+  EXPECT_THAT(ops[0].trouble, IsEmpty());
+  EXPECT_EQ(ops[0].ago, Duration::ms(503));
+  EXPECT_EQ(ops[1].op, 1u);
+  EXPECT_FALSE(ops[1].finished);
+  EXPECT_THAT(ops[1].trouble, ElementsAre("deadline passed", "escalated: deadline"));
+  EXPECT_TRUE(engine_->known_ops(99, now_).empty());
 }
 
 TEST_F(OpHistoryTest, ADeadlineAndWhatFollows) {
@@ -140,8 +172,8 @@ TEST_F(OpHistoryTest, KeepsTheLatestOpsOnly) {
   EXPECT_EQ(lines(OpHistory::kOps).size(), 4u);
 }
 
-// Of an op right behind another it is not kept who came when, only what became of it, and of whom
-// it went without (T13, T22).
+// For an op right behind another, arrivals are not kept, only its outcome and the ranks that its
+// result lacks (T13, T22).
 TEST_F(OpHistoryTest, ArrivalsAreKeptOfOpsThatAreApart) {
   build_with([](config::JobConfig& job) { job.on_deadline = config::OnDeadline::escalate; });
   for (const std::uint32_t rank : {0u, 1u}) give_at_once(rank, 0, 0, 0, true);
@@ -211,7 +243,7 @@ TEST_F(OpHistoryTest, TroubleWithAnOpThatWasPassedOverIsKept) {
                           "500 escalated: deadline 0 x1"));
 }
 
-// Whoever makes its result then.
+// So is a result that is made elsewhere.
 TEST_F(OpHistoryTest, TheResultOfAnOpInTroubleIsKept) {
   build_with([](config::JobConfig&) {});
   give_at_once(0, 0, 0, 0, true);
@@ -350,6 +382,76 @@ TEST_F(OpHistoryTest, ShardsAreShownTogetherInOrderOfTime) {
   EXPECT_EQ(all[1].shard, 0);
   EXPECT_EQ(all[1].at, Duration::ms(1));
   EXPECT_EQ(all[2].at, Duration::ms(2));
+}
+
+// Ranks 0 and 2 are below a switch, which sends what it has when it cannot complete its sum.
+class OpHistoryAboveTest : public RootTest {
+ protected:
+  using Ranks = std::vector<std::uint32_t>;
+
+  void escalate_below(std::uint32_t rank) {
+    std::array<std::byte, 64> room;
+    wire::ExtensionWriter ext(room);
+    const std::uint64_t set = 1ULL << rank;
+    wire::add_rank_bitmaps(ext, std::span(&set, 1));
+    wire::Header h = sum_header(0);
+    h.type = wire::PacketType::escalation;
+    h.flags = wire::kFlagLast;
+    h.reason = wire::Reason::deadline;
+    h.covered = 1;
+    send(h, ext.bytes());
+  }
+  void relay(std::uint32_t rank) {
+    wire::Header h = sum_header(0);
+    h.type = wire::PacketType::contribution;
+    h.origin = rank;
+    h.covered = 1;
+    h.flags = wire::kFlagLast | wire::kFlagBypass;
+    send(h, {});
+  }
+  // The ranks in all rows with this text.
+  [[nodiscard]] Ranks ranks_of(const std::string& what) const {
+    Ranks ranks;
+    for (const OpLine& line : engine_->op_lines(kJob, 0, now_))
+      if (line.what == what) ranks.insert(ranks.end(), line.ranks.begin(), line.ranks.end());
+    std::sort(ranks.begin(), ranks.end());
+    return ranks;
+  }
+
+ private:
+  void send(const wire::Header& h, std::span<const std::byte> extensions) {
+    const std::int32_t value = 1;
+    EXPECT_EQ(deliver({h, extensions, std::as_bytes(std::span(&value, 1))}, leaf()).verdict,
+              Verdict::forwarded);
+  }
+};
+
+TEST_F(OpHistoryAboveTest, T13_AnArrivalFromASwitchNamesTheRanksWhoseDataItHas) {
+  run_epoch();
+  contribution(0, 100);
+  escalate_below(0);
+  EXPECT_THAT(ranks_of("arrived"), ElementsAre(0, 1));
+  EXPECT_THAT(ranks_of("arrived without these ranks"), ElementsAre(2));
+  relay(2);
+  EXPECT_THAT(ranks_of("arrived"), ElementsAre(0, 1, 2));
+  EXPECT_THAT(ranks_of("arrived without these ranks"), IsEmpty());
+}
+
+TEST_F(OpHistoryAboveTest, T13_OfALateSwitchOnlyTheRanksThatHaveNotComeAreNotHere) {
+  config::JobConfig job = root_job();
+  job.on_deadline = config::OnDeadline::escalate;
+  build(test_switch({job}));
+  run_epoch();
+  contribution(0, 100);
+  now_ = now_ + Duration::ms(500);
+  expire();
+  const std::string not_here = "missed the deadline, is not here";
+  EXPECT_THAT(ranks_of(not_here), ElementsAre(0, 2)) << "all that are below it";
+  now_ = now_ + Duration::ms(20);
+  escalate_below(0);
+  EXPECT_THAT(ranks_of(not_here), ElementsAre(2));
+  relay(2);
+  EXPECT_THAT(ranks_of(not_here), IsEmpty());
 }
 
 }  // namespace

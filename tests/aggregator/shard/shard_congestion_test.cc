@@ -28,7 +28,7 @@ class Marks : public EngineTest {
     packet.congestion_experienced = true;
     return deliver(packet, peer(rank));
   }
-  // Of the seq that the last rank completes now.
+  // The last rank completes the seq now.
   bool result_is_marked(std::uint32_t seq, std::uint32_t last = 2) {
     EXPECT_EQ(contribute(last, seq, {1}).verdict, Verdict::completed);
     EXPECT_EQ(sent_.at(0).header.type, PacketType::result);
@@ -61,7 +61,7 @@ TEST_F(Marks, Rule15_WhatIsSentAgainDoesNotMark) {
   EXPECT_EQ(counters().marked_data.get(), 0u);
 }
 
-// Whoever asks later must hear what the others heard.
+// A rank that asks later must hear what the others heard.
 TEST_F(Marks, Rule15_AResultSaysTheSameForEver) {
   complete(0);
   ASSERT_FALSE(is_marked(sent_.at(0)));
@@ -251,7 +251,7 @@ class ScarceSlots : public EngineTest {
     job.slots = config::SlotMode::dynamic;
     return job;
   }
-  // Of 16 slots; the job at place `j` runs.
+  // Makes a shard of 16 slots; the job at place `j` runs.
   void run(std::size_t j) {
     for (std::uint32_t r = 0; r < 2; ++r) {
       std::array<std::byte, 16> buffer;
@@ -293,7 +293,7 @@ TEST_F(ScarceSlots, Rule15_ChunksThatFindFewSlotsLeftAreMarked) {
 // which marks.
 TEST_F(ScarceSlots, Rule15_WhoHasNoneIsNotSlowedDown) {
   config::JobConfig job = dynamic_job(7);
-  job.priority = 1;  // nobody takes back what it borrows
+  job.priority = 1;  // no job takes back what it borrows
   config::SwitchConfig c = test_switch({job, dynamic_job(8)});
   c.slots = 16;
   c.preempt_idle = Duration::seconds(1000);

@@ -202,7 +202,7 @@ TEST_F(EngineTest, CumulativeAckReleasesResults) {
   EXPECT_EQ(acknowledge(1, 3).reason, DropReason::beyond_window);  // can't hold what isn't there
 }
 
-// Rule 5: a completed result never changes, whoever sends what afterwards.
+// Rule 5: a completed result never changes, whatever is sent afterwards.
 TEST_F(EngineTest, ResultNeverChanges) {
   build(2);
   join_all();
@@ -370,6 +370,33 @@ TEST_F(EngineTest, BadContributionsAreCountedByReason) {
   EXPECT_EQ(deliver({h, {}, std::span(big).first(12)}, peer(0)).reason,
             DropReason::bad_payload_length);
   EXPECT_EQ(counters().contributions.get(), 0u);
+}
+
+// T21: a job that sums floats alone can have a model, whose step and run are uint32.
+TEST_F(EngineTest, T21_AJobsReductionsLeaveItsModelAlone) {
+  config::JobConfig job = test_job(2);
+  job.reductions = {{wire::DType::float32, wire::ReduceOp::sum}};
+  build(test_switch({job}));
+  join_all();
+  const std::array<std::uint32_t, 2> words{};
+  const auto open = [&](std::uint32_t array, auto change) {
+    std::array<std::byte, 16> room;
+    wire::ExtensionWriter target(room);
+    target.add_target_rank(array);
+    wire::Header h = data_header(0, 0, 2);
+    h.dtype = wire::DType::uint32;
+    h.collective = wire::Collective::open;
+    change(h);
+    return deliver({h, target.bytes(), std::as_bytes(std::span(words))}, peer(0));
+  };
+  EXPECT_EQ(open(0, [](auto&) {}).reason, DropReason::bad_dtype);
+  EXPECT_EQ(open(wire::kModelStep, [](auto& h) { h.dtype = wire::DType::int32; }).reason,
+            DropReason::bad_dtype);
+  EXPECT_EQ(open(wire::kModelStep, [](auto& h) { h.reduce_op = wire::ReduceOp::max; }).reason,
+            DropReason::bad_dtype);
+  EXPECT_EQ(open(wire::kModelStep, [](auto& h) { h.collective = wire::Collective::update; }).reason,
+            DropReason::bad_dtype);
+  EXPECT_EQ(open(wire::kModelStep, [](auto&) {}).verdict, Verdict::opened);
 }
 
 // O3: of no child that this switch has.

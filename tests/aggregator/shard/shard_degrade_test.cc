@@ -1,5 +1,5 @@
 // Rule 21: results that lack ranks are taken from the completion host, or the switch above, and
-// from nobody else; kept, sent and asked for with the list of who is missing.
+// from no other sender; they are kept, sent and asked for with the list of missing ranks.
 #include "core/net/udp_peer.h"
 #include "core/wire/attempt.h"
 #include "core/wire/degraded.h"
@@ -35,7 +35,7 @@ wire::Header as_result(wire::Header h, std::uint32_t covered,
   return h;
 }
 
-// Who is missing from a result that was sent; 0: nobody.
+// The ranks that a sent result lacks; 0: none.
 std::uint64_t missing_in(const Sent& sent, std::uint32_t workers) {
   EXPECT_EQ(sent.header.type, PacketType::result);
   std::uint64_t missing = 0;
@@ -203,7 +203,7 @@ class LeafDegradeTest : public LeafTest {
   }
 };
 
-// Nobody below has sent anything yet.
+// No child below has sent anything yet.
 TEST_F(LeafDegradeTest, Rule21_IsTakenOfAChunkThatNobodyHereHasBegun) {
   EXPECT_EQ(degraded(0).verdict, Verdict::completed);
   ASSERT_EQ(sent_.size(), 1u);

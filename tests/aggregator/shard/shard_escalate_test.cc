@@ -1,4 +1,4 @@
-// What goes to the completion host and what comes back: flush with coverage, resends, verification,
+// Escalation to the completion host and its answers: flush with coverage, resends, verification,
 // both release modes (T3, T15, O4, O6, O9; rules 5, 7, 10 and 11).
 #include "core/wire/rank_bitmap.h"
 #include "tests/aggregator/engine_fixture.h"

@@ -1,5 +1,5 @@
-// Children that are left out of sums (T13, rule 14): nobody waits for them, their data goes to the
-// completion host unsummed, and what goes on says whose data it is.
+// Children that are left out of sums (T13, rule 14): the switch does not wait for them, their data
+// goes to the completion host unsummed, and messages up say whose data they have.
 #include <gmock/gmock.h>
 
 #include "core/wire/rank_bitmap.h"
@@ -115,7 +115,7 @@ TEST_F(ExcludeTest, AnOpThatHasBegunIsLeftAsItIs) {
   EXPECT_EQ(sent_.at(0).header.type, PacketType::result);
 }
 
-// Whoever finishes it: its chunk never had a slot here.
+// The host may finish it, too: its chunk never had a slot here.
 TEST_F(ExcludeTest, SoIsOneThatTheHostSums) {
   build_plain();
   contribute(0, 0, {1}, wire::kFlagAtPs);

@@ -36,7 +36,7 @@ TEST_F(NotifiedLeafTest, T9_TheHostsResultGoesToTheChildrenAtOnce) {
   ASSERT_TRUE(hosted_result(0, 10));
   ASSERT_EQ(to(Outgoing::To::job_group).size(), 1u);
   EXPECT_EQ(to(Outgoing::To::job_group)[0].elements<std::int32_t>(), std::vector<std::int32_t>{10});
-  // The root's copy of it changes nothing, and is told to nobody twice.
+  // The root's copy of it changes nothing, and no rank is told twice.
   EXPECT_EQ(result(0, 10).reason, DropReason::duplicate);
   EXPECT_TRUE(sent_.empty());
   EXPECT_FALSE(hosted_result(0, 11)) << "one decision";

@@ -1,5 +1,5 @@
-// What a switch of a tree cannot finish goes up to the completion engine, through every switch on
-// the way, and what the host says comes down (T3, T5, T6, O6, O7, O9; rules 5, 6, 7, 8, 10, 11).
+// Chunks that a switch of a tree cannot finish go up to the completion engine, through every switch
+// on the way, and the host's answers come down (T3, T5, T6, O6, O7, O9; rules 5, 6, 7, 8, 10, 11).
 #include <gmock/gmock.h>
 
 #include "core/wire/rank_bitmap.h"

@@ -1,4 +1,4 @@
-// Who gets which result: the collectives (C3), results asked for again (C4, rule 4), and those of
+// Recipients of results: the collectives (C3), results asked for again (C4, rule 4), and those of
 // chunks that this switch knows next to nothing of (T17).
 #include <gmock/gmock.h>
 
@@ -91,7 +91,7 @@ TEST_F(ReplyTest, AllGatherPassesOnOneChunkOfEachRank) {
   }
 }
 
-// Who only receives says nothing that would acknowledge; nothing that somebody lacks may be
+// A rank that only receives sends no acknowledgement; a result that a rank lacks may not be
 // overwritten, however fast the root is.
 TEST_F(ReplyTest, BroadcastWaitsForTheSlowestReceiver) {
   build(2, 2);
@@ -152,7 +152,7 @@ TEST_F(ReplyTest, C4_AcknowledgedResultsStayInTheCache) {
   EXPECT_EQ(sent_.at(0).header.type, PacketType::unknown);
 }
 
-// Whoever sends again asks for the result, however long ago that was.
+// A rank that sends again asks for the result, however long ago that was.
 TEST_F(ReplyTest, C4_O6_DataThatIsSentAgainIsAnsweredFromTheCache) {
   for (const std::uint32_t megabytes : {1u, 0u}) {
     config::SwitchConfig c = test_switch({test_job(2, 4)});
@@ -293,7 +293,7 @@ class UndescribedTest : public LeafTest {
     h.reason = wire::Reason::resend;
     ASSERT_EQ(deliver(h, below()).verdict, Verdict::forwarded);
   }
-  // Of rank 0, by way of the switch below.
+  // A packet of rank 0, by way of the switch below.
   wire::Header relayed(PacketType type, Collective collective) const {
     wire::Header h = from_worker(type, 0);
     h.flags = wire::kFlagBypass;

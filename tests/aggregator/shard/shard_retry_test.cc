@@ -136,7 +136,7 @@ TEST_F(ShardRetryTest, O10_TheResultOfTheSecondAttemptIsKept) {
   EXPECT_EQ(status().state, JobState::running);
 }
 
-// Rule 5: results of an older attempt are refused, and so are those of one nobody asked for.
+// Rule 5: results of an older attempt are refused, and so are those of one that was not asked for.
 TEST_F(ShardRetryTest, O10_ResultsOfAnotherAttemptAreRefused) {
   overflow(0);
   EXPECT_FALSE(float_result(0, 1)) << "nobody has asked yet";

@@ -182,7 +182,7 @@ TEST_F(SlotsTest, O7_HigherPriorityTakesTheSlot) {
   EXPECT_EQ(engine_->counters(1).collisions.get(), 0u);
 }
 
-// Of four seqs in a row each has another one of the four slots, so the two that are held are met.
+// Four seqs in a row have the four slots in turn, so the two that are held are met.
 TEST_F(SlotsTest, O7_EveryHeldSlotIsTakenByHigherPriority) {
   config::JobConfig high = dynamic_job(8);
   high.priority = 1;
@@ -229,7 +229,8 @@ class PreemptTest : public SlotsTest {
       give(1, 1, s, 1);
     }
     const std::uint64_t taken = engine_->counters(0).preemptions.get();
-    // Of what kept its slot, the sum goes on; of what lost it, the completion host has it.
+    // The sum of a chunk that kept its slot goes on; that of one that lost it is at the completion
+    // host.
     for (std::uint32_t s = 0; s < 2; ++s) give(0, 1, s, 1);
     EXPECT_EQ(engine_->counters(0).completions.get(), 2 - taken);
     EXPECT_EQ(escalated(0, wire::Reason::no_slot), taken);
@@ -298,8 +299,8 @@ TEST_F(PreemptTest, O7_O9_ASlotWhoseSumWasSentMayBeTakenWhileItWaitsForTheResult
   }
 }
 
-// Rule 8: once nobody can be before it, the next seed is the seed, and another collision may change
-// it again, however many seqs later.
+// Rule 8: once no chunk can be before it, the next seed is the seed, and another collision may
+// change it again, however many seqs later.
 TEST_F(SlotsTest, NextSeedIsAdoptedWhenNobodyIsBeforeIt) {
   const SlotPool pool(8, {4, 4});
   // Seqs may wrap before the collision, between it and where the seed changes, or after that.
@@ -416,8 +417,8 @@ TEST_F(SlotsTest, Rule8_TheSeedAfter255Is0) {
   for (std::uint32_t s = 0; s < 2; ++s) EXPECT_EQ(give(0, 1, s, 1).verdict, Verdict::completed);
 }
 
-// Nobody is heard of any more: its slots are the other job's at the end of its lease, whatever its
-// deadline.
+// No rank is heard of any more: the job's slots are the other job's at the end of its lease,
+// whatever its deadline.
 TEST_F(SlotsTest, O9_ADeadJobsSlotsAreFreeAtTheEndOfItsLease) {
   config::JobConfig dead = dynamic_job(7);
   dead.deadline = Duration::seconds(60);

@@ -157,8 +157,8 @@ TEST_F(ShardTreeTest, Rule6_WhoOnlyWaitsAsksTheParentOnceEvery2ms) {
   EXPECT_THAT(sent_, IsEmpty());
 }
 
-// Whatever was lost of a window is asked for at once, and a result that answers a probe says that
-// more was lost: a subtree that fell behind does not stay there.
+// All chunks of a window that were lost are asked for at once, and a result that answers a probe
+// says that more was lost: a subtree that fell behind does not stay there.
 TEST_F(ShardTreeTest, Rule6_EveryChunkOfTheWindowIsAskedForByItself) {
   run_epoch();
   now_ = now_ + Duration::ms(2);
@@ -422,7 +422,7 @@ TEST_F(RootShardTest, Rule4_DataToPassOnSaysWhatItsSwitchHolds) {
   wire::Header ack = header(PacketType::ack, 1);
   ack.fan_in = 2;
   for (const std::uint32_t seq : {0u, 1u, 2u}) {
-    // Of an all_gather: in between somebody else sends.
+    // In an all_gather another rank sends in between.
     wire::Header h = seq == 1 ? data_header(1, seq, 1) : sum_header(seq);
     h.fan_in = 2;
     h.collective = Collective::all_gather;
@@ -436,7 +436,7 @@ TEST_F(RootShardTest, Rule4_DataToPassOnSaysWhatItsSwitchHolds) {
   }
 }
 
-// Order of children, whoever comes first: [(0, 2), 1].
+// The order of children, for any order of arrival: [(0, 2), 1].
 TEST_F(RootShardTest, T15_ASwitchIsOneOperandOfTheOrder) {
   const auto streaming = [](config::JobConfig& job) { job.order = wire::Order::reproducible; };
   const auto collecting = [](config::JobConfig& job) {

@@ -1,4 +1,4 @@
-// What a user reads behind the cause of a failure.
+// The hint behind the cause of a failure.
 #include "tools/client/collective/next_step.h"
 
 #include <gmock/gmock.h>
@@ -31,6 +31,18 @@ TEST(NextStep, OfATimeoutDependsOnWhoIsSilent) {
   EXPECT_THAT(text(wire::Reason::none, {}, "the switch did not answer at x"),
               HasSubstr("x; check that tributary-switchd runs"));
   EXPECT_EQ(text(wire::Reason::none), "cause") << "a local error says it itself";
+}
+
+TEST(MulticastWarning, IsForARankThatHadToAskForEachResult) {
+  CommunicatorStats stats;
+  stats.results = 8;
+  stats.asked_results = 8;
+  EXPECT_THAT(multicast_warning(3, stats),
+              testing::AllOf(HasSubstr("rank 3: all 8 results"), HasSubstr("firewall")));
+  stats.asked_results = 7;
+  EXPECT_EQ(multicast_warning(3, stats), "");
+  stats.results = stats.asked_results = 7;
+  EXPECT_EQ(multicast_warning(3, stats), "") << "too few to tell";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What a rank that is late on purpose waits, and what it refuses.
+// Delays of a rank that is late on purpose, and texts that are refused.
 #include "tools/client/collective/op_delay.h"
 
 #include <gmock/gmock.h>

@@ -38,6 +38,23 @@ TEST(SwitchState, AJobThatFormsNamesTheRanksThatAreMissing) {
   EXPECT_EQ(found[1].level, Finding::Level::ok);
 }
 
+TEST(SwitchState, AJobWhoseResultsAreAllSentAgainLacksMulticast) {
+  const auto jobs = [](int completions, int resent) {
+    return judge_jobs(Json::array({{{"job", 1},
+                                    {"state", "running"},
+                                    {"present", 2},
+                                    {"completions", completions},
+                                    {"results_resent", resent}}}),
+                      Json::array());
+  };
+  const auto found = jobs(16, 16);
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_EQ(found[1].level, Finding::Level::warning);
+  EXPECT_THAT(found[1].remedy, HasSubstr("IGMP snooping without a querier"));
+  EXPECT_THAT(jobs(16, 15), SizeIs(1));
+  EXPECT_THAT(jobs(15, 15), SizeIs(1)) << "too few to tell";
+}
+
 TEST(SwitchState, DropsThatHintAtAMistakeHaveARemedy) {
   const auto found = judge_drops(Json::parse(
       R"([{"port":"w0","reason":"checksum","packets":12},{"port":"w0","reason":"duplicate","packets":3}])"));

@@ -28,7 +28,7 @@ class DegradeTest : public CompletionTest {
     now_ = now_ + d;
     expire();
   }
-  // Of a result; 0: it has every rank.
+  // Ranks that a result lacks, as bits; 0: it has every rank.
   std::uint64_t missing_in(const Sent& result) const {
     EXPECT_EQ(result.header.type, PacketType::result);
     const bool flagged = (result.header.flags & wire::kFlagDegraded) != 0;

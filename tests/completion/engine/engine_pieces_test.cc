@@ -336,7 +336,7 @@ TEST_F(CompletionTest, RanksThatDisagreeEndTheEpoch) {
   EXPECT_EQ(error->expected.element_count, 2u);
   EXPECT_EQ(error->got.rank, 0u);
   EXPECT_EQ(counters().bytes_held.get(), 0u);
-  // Whoever has not heard is told again.
+  // A rank that has not heard is told again.
   EXPECT_EQ(single(2, 0, {1, 2}).verdict, Verdict::answered);
   EXPECT_EQ(sent_.at(0).header.type, PacketType::abort);
 }

@@ -82,7 +82,7 @@ TEST(Job, SeqsWrap) {
   }
 }
 
-// Nobody can go on without the earliest chunk, so it never waits for memory.
+// No rank can go on without the earliest chunk, so it never waits for memory.
 TEST(Job, AnEarlierChunkTakesTheMemoryOfTheLatest) {
   Job job(limits(2));
   job.start(1, 0, 0);

@@ -64,7 +64,7 @@ TEST_F(ElectionTest, WhoIsBestAlreadyStaysUnderItsTerm) {
   EXPECT_EQ(remote().counters(0).takeovers.get(), 0u);
 }
 
-// The caller shortlists; the root picks. Whoever is dead is nobody's choice.
+// The caller shortlists; the root picks. A dead host is never chosen.
 TEST_F(ElectionTest, T11_TwoStage) {
   begin(HostChoice::two_stage);
   EXPECT_EQ(place_host({{std::nullopt, false}, {std::nullopt, true}}).moved, 1u);
@@ -76,7 +76,7 @@ TEST_F(ElectionTest, T11_TwoStage) {
   EXPECT_EQ(seat().host, "ps1");
 }
 
-// Of the policies that choose one, all shards begin with it; fixed shares them out.
+// Policies that choose one host let all shards begin with it; fixed shares them out.
 TEST_F(ElectionTest, T11_OneHostForAllShardsUnlessFixed) {
   begin(HostChoice::least_load, 3);
   for (std::size_t shard = 0; shard < 3; ++shard) EXPECT_EQ(seat(shard).host, "ps0");
@@ -91,7 +91,7 @@ TEST_F(ElectionTest, T11_OneHostForAllShardsUnlessFixed) {
   EXPECT_EQ(seat(2).host, "ps1");
 }
 
-// After a take-over `fixed` goes back to who stands first, when somebody asks.
+// After a take-over `fixed` goes back to the first host, on request.
 TEST_F(ElectionTest, FixedGoesBackToTheFirst) {
   begin(HostChoice::fixed);
   servers_[0].reset();

@@ -137,8 +137,8 @@ TEST_F(RemoteHostsTest, OtherSendersAreRefused) {
   EXPECT_EQ(results_.size(), 1u);
 }
 
-// Who lives is not replaced from elsewhere (rule 18).
-// O10, O12: of a job that ends further up, the switch above asks ranks here for floats, at-ps.
+// A host that lives is not replaced from elsewhere (rule 18).
+// O10, O12: for a job that ends further up, the switch above asks ranks here for floats, at-ps.
 TEST_F(RemoteHostsTest, WordsForRanksOfOtherJobsAreNotAHosts) {
   begin();
   wire::Header h;
@@ -375,7 +375,7 @@ TEST_F(RemoteHostsTest, StormOnTheLeg) {
   }
 }
 
-// T9, rule 5: some rank may hold what the host decided and nobody else knows.
+// T9, rule 5: some rank may hold what only it and the host know.
 TEST_F(RemoteHostsTest, T9_AHostThatNotifiesIsNotFollowedWhileItHasChunks) {
   notify_ = wire::Notify::direct;
   begin();

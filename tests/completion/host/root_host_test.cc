@@ -41,6 +41,7 @@ class RootHostTest : public ::testing::Test {
     o.header.seq = first_seq;
     wire::StartInfo info;
     info.host_term = 9;
+    info.workers = 2;
     wire::ExtensionWriter writer(o.extensions);
     writer.add(info);
     o.extension_bytes = writer.bytes().size();

@@ -111,6 +111,22 @@ TEST_F(ServerTest, ANewTermBeginsWithNothing) {
   EXPECT_EQ(start({.epoch = 3, .term = 1, .nonce = 78}), DropReason::none);
 }
 
+// What a root said before it was restarted comes late, in every shard: the next one's epoch goes
+// on.
+TEST_F(ServerTest, AnIncarnationOfTheRootThatWasFollowedIsOver) {
+  start({});
+  start({}, 1);
+  EXPECT_EQ(start({.epoch = 3, .nonce = 78}), DropReason::none);
+  EXPECT_EQ(start({.epoch = 9}), DropReason::stale_term);
+  EXPECT_EQ(start({.epoch = 10, .term = 5}), DropReason::stale_term);
+  EXPECT_EQ(start({.epoch = 9}, 1), DropReason::stale_term);
+  EXPECT_EQ(counters().stale_terms.get(), 3u);
+  EXPECT_EQ(piece(0, 3), DropReason::none);
+  EXPECT_EQ(start({.epoch = 3, .nonce = 79}), DropReason::none);
+  EXPECT_EQ(start({.nonce = 77}), DropReason::stale_term);
+  EXPECT_EQ(start({.epoch = 4, .nonce = 78}), DropReason::stale_term);
+}
+
 TEST_F(ServerTest, AStartForAnotherIncarnationIsDropped) {
   EXPECT_EQ(start({.incarnation = incarnations_.at(0) - 1}), DropReason::stale_term);
   EXPECT_TRUE(wire_.empty());
@@ -194,7 +210,7 @@ TEST_F(DirectServerTest, T9_NotifiesAllRanksBesidesTheRoot) {
   EXPECT_EQ(direct_[0].header.type, PacketType::result);
   EXPECT_EQ(direct_[0].payload, said().payload);
   EXPECT_EQ(wire::find_result_info(direct_[0].extensions)->host_term, 1u);
-  // Who asks again is answered by way of the root.
+  // A rank that asks again is answered by way of the root.
   wire::Header h = header(PacketType::probe, 0);
   h.epoch = 9;
   h.shard = 1;

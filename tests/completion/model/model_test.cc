@@ -20,6 +20,7 @@ using Values = std::vector<float>;
 class ModelTest : public ::testing::Test {
  protected:
   static constexpr std::uint64_t kRoot = 77;
+  static constexpr std::uint64_t kRun = 0x0123'4567'89AB'CDEF;
   struct Place {
     std::uint16_t array;
     std::uint32_t chunk;
@@ -63,6 +64,30 @@ class ModelTest : public ::testing::Test {
   }
   void step_all(std::uint32_t op, float gradient) {
     for (std::size_t i = 0; i < kPlaces.size(); ++i) ask(Collective::update, op, i, gradient);
+  }
+  // Op `op` tells the run, in chunks of two words.
+  Reason tell(std::uint32_t op, const wire::ModelRun& run) {
+    const wire::ModelRunWords words = wire::words_of(run);
+    for (std::uint32_t chunk : {1u, 0u, 2u}) {
+      const Place at{wire::kModelStep, chunk, static_cast<std::uint16_t>(chunk < 2 ? 2 : 1),
+                     chunk == 2};
+      std::array<std::uint32_t, 2> sum{};
+      std::copy_n(words.begin() + 2 * chunk, at.count, sum.begin());
+      const Reason said = tell(op, at, std::as_writable_bytes(std::span(sum).first(at.count)));
+      if (said != Reason::none) return said;
+    }
+    return Reason::none;
+  }
+  Reason tell(std::uint32_t op, const Place& at, std::span<std::byte> sum) {
+    aggregator::ChunkDescription d;
+    d.collective = Collective::open;
+    d.op = op;
+    d.chunk = at.chunk;
+    d.target = at.array;
+    d.element_count = at.count;
+    d.dtype = wire::DType::uint32;
+    d.last = at.last;
+    return model_->answer(d, sum);
   }
   std::uint32_t next_step() {
     std::uint32_t next = 99;
@@ -109,13 +134,15 @@ TEST_F(ModelTest, AppliesEachOpOnce) {
   EXPECT_EQ(model_->step(), 1u);
   // Momentum: 0.5 x 2 + 4.
   EXPECT_EQ(ask(Collective::update, 6, 0, 4), (Values{3, 3}));
-  // Still: op 5 is over, op 6 is answered.
+  // Still: what the last two ops made is there, op 4 is over.
   EXPECT_EQ(ask(Collective::update, 6, 0, 4), (Values{3, 3}));
-  ask(Collective::update, 5, 0, 4, Reason::model_mismatch);
+  EXPECT_EQ(ask(Collective::update, 5, 0, 4), (Values{8, 8}));
+  ask(Collective::update, 4, 0, 4, Reason::model_mismatch);
+  EXPECT_EQ(model_->counters().updates.get(), 5u);
 }
 
 TEST_F(ModelTest, RefusesWhatItCannotContinue) {
-  ask(Collective::update, 1, 0, 1, Reason::model_lost);  // nobody has opened it
+  ask(Collective::update, 1, 0, 1, Reason::model_lost);  // no rank has opened it
   ask(Collective::open, 0, 0, 10);
   ask(Collective::update, 1, 0, 1, Reason::model_lost);  // other blocks have no values
   open_all();
@@ -165,8 +192,8 @@ TEST_F(ModelTest, AnEpochThatEndsHalfWayIsTakenBack) {
   EXPECT_EQ(ask(Collective::update, 2, 0, 4), (Values{3, 3}));
   ask(Collective::update, 2, 1, 4);
   model_->begin(kRoot, 2);
-  EXPECT_EQ(model_->counters().taken_back.get(), 2u);
   EXPECT_EQ(next_step(), 2u);
+  EXPECT_EQ(model_->counters().taken_back.get(), 2u);
   EXPECT_EQ(ask(Collective::open, 0, 0, 55), (Values{8, 8}));
   open_all();
   // With the momentum of then, too.
@@ -175,6 +202,91 @@ TEST_F(ModelTest, AnEpochThatEndsHalfWayIsTakenBack) {
   model_->begin(kRoot, 2);
   EXPECT_EQ(ask(Collective::update, 1, 0, 4), (Values{3, 3}));
   EXPECT_EQ(model_->counters().repeated.get(), 1u);
+}
+
+// After a drain (T21): nothing is sent again, half a step is as it was, and the rest of it follows.
+TEST_F(ModelTest, ARunGoesOnInTheNextEpoch) {
+  ASSERT_EQ(tell(0, {kRun, 0, false}), Reason::none);
+  for (std::size_t i = 0; i < kPlaces.size(); ++i) ask(Collective::open, 1, i, 10);
+  step_all(2, 2);
+  ask(Collective::update, 3, 0, 4);
+  ask(Collective::update, 3, 1, 4);
+  model_->begin(kRoot, 2);
+  ASSERT_EQ(tell(0, {kRun, 3, true}), Reason::none);
+  EXPECT_EQ(ask(Collective::update, 1, 2, 4), (Values{3}));
+  EXPECT_EQ(ask(Collective::update, 1, 3, 4), (Values{3, 3}));
+  EXPECT_EQ(model_->step(), 2u);
+  EXPECT_EQ(model_->counters().taken_back.get(), 0u);
+  // A number that an op of the epoch before had is another op's here.
+  EXPECT_EQ(ask(Collective::update, 2, 0, 1), (Values{-0.5f, -0.5f}));
+  EXPECT_EQ(model_->counters().repeated.get(), 0u);
+}
+
+// After a loss: what some blocks have taken is answered, the others take it now.
+TEST_F(ModelTest, AnUpdateThatIsSentAgainIsAppliedOnce) {
+  ASSERT_EQ(tell(3, {kRun, 0, false}), Reason::none);
+  for (std::size_t i = 0; i < kPlaces.size(); ++i) ask(Collective::open, 4, i, 10);  // op 0
+  step_all(5, 2);                                                                    // op 1
+  ask(Collective::update, 6, 0, 4);                                                  // op 2
+  ask(Collective::update, 6, 3, 4);
+  for (std::uint16_t epoch = 2; epoch < 4; ++epoch) {
+    model_->begin(kRoot + epoch, epoch);
+    ASSERT_EQ(tell(1, {kRun, 1, true}), Reason::none);
+    // Op 1, whose parameters are a step behind in blocks 0 and 3.
+    for (std::size_t i = 0; i < kPlaces.size(); ++i)
+      EXPECT_EQ(ask(Collective::update, 2, i, 2).front(), 8) << i;
+    EXPECT_EQ(ask(Collective::update, 3, 0, 4), (Values{3, 3}));
+    EXPECT_EQ(ask(Collective::update, 3, 1, 4), (Values{3, 3}));
+  }
+  EXPECT_EQ(model_->counters().updates.get(), 7u);
+  ask(Collective::update, 3, 2, 4);
+  EXPECT_EQ(model_->step(), 2u);
+  EXPECT_EQ(ask(Collective::update, 4, 0, 1), (Values{-0.5f, -0.5f}));
+}
+
+// An open that is sent again gives what held before the updates that followed it.
+TEST_F(ModelTest, AnOpenThatIsSentAgainGivesWhatHeldThen) {
+  ASSERT_EQ(tell(0, {kRun, 0, false}), Reason::none);
+  for (std::size_t i = 0; i < kPlaces.size(); ++i) ask(Collective::open, 1, i, 10);
+  step_all(2, 2);
+  model_->begin(kRoot, 2);
+  ASSERT_EQ(tell(0, {kRun, 0, true}), Reason::none);
+  EXPECT_EQ(ask(Collective::open, 1, 0, 0), (Values{10, 10}));
+  EXPECT_EQ(ask(Collective::update, 2, 0, 2), (Values{8, 8}));
+  step_all(3, 2);
+  // Both versions are of later ops.
+  ask(Collective::open, 1, 0, 0, Reason::model_mismatch);
+}
+
+TEST_F(ModelTest, AnotherRunBeginsAtAWholeStep) {
+  ASSERT_EQ(tell(0, {kRun, 0, false}), Reason::none);
+  for (std::size_t i = 0; i < kPlaces.size(); ++i) ask(Collective::open, 1, i, 10);
+  step_all(2, 2);
+  ask(Collective::update, 3, 0, 4);
+  model_->begin(kRoot, 2);
+  ASSERT_EQ(tell(0, {kRun + 1, 0, false}), Reason::none);
+  EXPECT_EQ(model_->counters().taken_back.get(), 1u);
+  ask(Collective::update, 1, 0, 4, Reason::model_lost);  // not opened in this run
+  EXPECT_EQ(ask(Collective::open, 2, 0, 0), (Values{8, 8}));
+}
+
+TEST_F(ModelTest, RefusesARunThatItDoesNotKnow) {
+  EXPECT_EQ(tell(0, {kRun, 5, true}), Reason::model_lost);  // it was another incarnation's
+  model_->begin(kRoot, 2);
+  EXPECT_EQ(tell(0, {0, 0, false}), Reason::model_mismatch);
+  model_->begin(kRoot, 3);
+  ASSERT_EQ(tell(0, {kRun, 0, false}), Reason::none);
+  EXPECT_EQ(tell(0, {kRun, 0, false}), Reason::none) << "asked again, under another term";
+  EXPECT_EQ(tell(4, {kRun + 1, 0, false}), Reason::model_mismatch) << "one epoch, two runs";
+  std::array<std::uint32_t, 2> two{};
+  const auto said = [&](const Place& at) {
+    return tell(0, at, std::as_writable_bytes(std::span(two).first(at.count)));
+  };
+  EXPECT_EQ(said({wire::kModelStep, 3, 1, true}), Reason::model_mismatch);
+  EXPECT_EQ(said({wire::kModelStep, 2, 2, true}), Reason::model_mismatch);
+  EXPECT_EQ(said({wire::kModelStep, 1, 2, true}), Reason::model_mismatch);
+  EXPECT_EQ(said({wire::kModelStep, 0xFFFFFFFF, 1, false}), Reason::model_mismatch);
+  EXPECT_EQ(model_->counters().refused.get(), 7u);
 }
 
 TEST_F(ModelTest, FirstValuesOfTwoEpochsDoNotMix) {

@@ -1,4 +1,4 @@
-// What a reload may change, and what it refuses by name.
+// Changes that a reload may make, and those that it refuses by name.
 #include "config/change/change.h"
 
 #include <gmock/gmock.h>
@@ -79,16 +79,17 @@ TEST(Change, RulesForOtherFramesChangeWhileTheSwitchRuns) {
   EXPECT_THAT(change.kept, ElementsAre(1));
   EXPECT_FALSE(change.empty());
   EXPECT_TRUE(change.forwarding.vlans && change.forwarding.storm);
-  EXPECT_FALSE(change.forwarding.acl || change.forwarding.addresses);
+  EXPECT_FALSE(change.forwarding.acl || change.forwarding.addresses || change.forwarding.rdma);
   EXPECT_THAT(describe(change),
               testing::AllOf(HasSubstr("changed: ports[0].vlan"), HasSubstr(", ports[1].storm")));
   next = running;
   next.acl.otherwise = AclAction::deny;
   next.ports[0].max_addresses = 5;
+  next.ports[0].rdma = true;
   next.forwarding.static_macs.push_back({{2, 0, 0, 0, 0, 1}, "a"});
   next.jobs[0].workers = 3;
   change = difference(running, next);
-  EXPECT_TRUE(change.forwarding.acl && change.forwarding.addresses);
+  EXPECT_TRUE(change.forwarding.acl && change.forwarding.addresses && change.forwarding.rdma);
   EXPECT_FALSE(change.forwarding.vlans || change.forwarding.storm);
   EXPECT_THAT(describe(change), HasSubstr("jobs: 1 changed; 0 as before; changed: acl"));
   next.slots = 128;  // refused whole
@@ -299,7 +300,7 @@ TEST(Change, Rule16_TheOrderOfTheFileIsNoOtherTree) {
   EXPECT_THAT(difference(before, node_config(t, "r")).changed, IsEmpty());
 }
 
-// A declared order is part of it: whoever combines in another one makes other bits (T15).
+// A declared order is part of it: a switch that combines in another one makes other bits (T15).
 TEST(Change, T15_ADeclaredOrderIsPartOfTheTree) {
   Topology t = parse_topology(kTree, "t.yaml");
   t.jobs[0].config.order = wire::Order::reproducible;

@@ -215,6 +215,10 @@ TEST_F(OverrideTest, OfATopologyTheNodesOwnKeysAreMeant) {
   document.node = "S1";
   EXPECT_EQ(switch_config(document).idle_sleep_max, Duration::us(200));
   EXPECT_THAT(refusal("ports.a.mtu"), HasSubstr("name one of its elements: d"));
+  document.node = "S2";
+  EXPECT_THAT(refusal("switches.S9.active_uplink"), HasSubstr("no switch 'S9'"));
+  put("switches.S2.active_uplink", "u");
+  EXPECT_EQ(text_at("switches.S2.active_uplink"), "u");
   document.node = "S9";
   EXPECT_THAT(refusal("switch.slots"), HasSubstr("no switch 'S9'"));
 }

@@ -51,7 +51,7 @@ TEST(CheckDegraded, Rule21_IsRefusedWhereItMakesNoSense) {
   EXPECT_THAT(errors("on_deadline: escalate", "on_deadline: escalate, order: reproducible"),
               ElementsAre(HasSubstr(at + "a sum that may lack ranks is not the same")));
   EXPECT_THAT(errors("workers: 4", "workers: 1"),
-              ElementsAre(HasSubstr(at + "nobody else can be late")));
+              ElementsAre(HasSubstr(at + "no other rank can be late")));
   EXPECT_THAT(errors("500ms", "100ms"), ElementsAre(HasSubstr(at + "'100ms' is out of range")));
   EXPECT_THAT(errors("500ms", "300ms"), IsEmpty());
   EXPECT_THAT(errors("500ms", "2s"), IsEmpty());

@@ -47,16 +47,15 @@ TEST(CheckNotify, T9_IsTheRootUnlessAskedFor) {
 
 TEST(CheckNotify, T9_IsRefusedWhereNobodyCanDoIt) {
   const std::string at = ": jobs[0].notify: ";
-  EXPECT_THAT(
-      errors_of(switch_file("notify: direct")),
-      ElementsAre(AllOf(HasSubstr("f.yaml:5:"),
-                        HasSubstr(at + "nobody but the root finishes chunks of this job"))));
+  EXPECT_THAT(errors_of(switch_file("notify: direct")),
+              ElementsAre(AllOf(HasSubstr("f.yaml:5:"),
+                                HasSubstr(at + "only the root finishes chunks of this job"))));
   EXPECT_THAT(errors_of(switch_file("completion_hosts: [root], notify: direct")),
-              ElementsAre(HasSubstr(at + "nobody but the root")));
+              ElementsAre(HasSubstr(at + "only the root")));
   EXPECT_THAT(errors_of(switch_file("completion_hosts: [ps], notify: switch")),
               ElementsAre(HasSubstr(at + "a server or worker has no children of its own")));
   EXPECT_THAT(errors_of(switch_file("completion_hosts: [ps], notify: direct, integrity: crc32c")),
-              ElementsAre(HasSubstr(at + "what a host sends is under its UDP checksum")));
+              ElementsAre(HasSubstr(at + "packets of a host have a UDP checksum")));
   EXPECT_THAT(errors_of(switch_file("completion_hosts: [ps], notify: both")),
               ElementsAre(HasSubstr("allowed: root, switch, direct")));
   EXPECT_THAT(server_errors("notify: switch"),

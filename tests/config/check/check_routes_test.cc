@@ -6,6 +6,7 @@
 
 #include "config/topology/topology.h"
 #include "tests/config/sample.h"
+#include "tests/source_dir.h"
 
 namespace tributary::config {
 namespace {
@@ -71,15 +72,14 @@ TEST(Routes, O12_TheLongestPrefixLeads) {
 }
 
 TEST(Routes, O12_AParentBehindARouterHasNoAddressOfItsOwnOnTheLink) {
-  const Topology t = load_topology(TRIBUTARY_SOURCE_DIR "/examples/routed.yaml");
+  const Topology t = load_topology(tests::source_dir() + "/examples/routed.yaml");
   const SwitchConfig leaf = node_config(t, "A");
   ASSERT_TRUE(leaf.jobs.at(0).parent);
   EXPECT_TRUE(wire::is_zero(leaf.jobs[0].parent->mac));
   EXPECT_EQ(leaf.jobs[0].parent->ipv4, 0x0A4D00FAu);
 }
 
-// A tree may not say that somebody is behind one port, and a route that a router elsewhere leads
-// there.
+// A tree may not say that a peer is behind one port while a route leads to it through another.
 TEST(Routes, LeadThroughThePortThatTheTreeNames) {
   const auto errors = [](const std::string& leaf, const std::string& root) {
     const std::string text =

@@ -1,4 +1,4 @@
-// What contradicts itself in how sums are made.
+// Contradictions in how sums are made.
 #include "config/check/check_sums.h"
 
 #include <gtest/gtest.h>
@@ -43,9 +43,9 @@ INSTANTIATE_TEST_SUITE_P(
                 "f.yaml:23:25: jobs[0].completion_trigger: sums in order of arrival are not"},
         BadLine{22, "    quota: 3", "f.yaml:22:12: jobs[0].quota: a static job has its window"},
         BadLine{22, "    priority: 3",
-                "f.yaml:22:15: jobs[0].priority: a static job shares its slots with nobody"},
+                "f.yaml:22:15: jobs[0].priority: a static job shares no slots"},
         BadLine{22, "    slots: dynamic\n    priority: 3",
-                "f.yaml:23:15: jobs[0].priority: nobody loses a slot here"},
+                "f.yaml:23:15: jobs[0].priority: no job loses a slot here"},
         BadLine{22, "    release: returned",
                 "f.yaml:22:14: jobs[0].release: no result returns to a switch that makes it"},
         BadLine{6, "  slots: 63",

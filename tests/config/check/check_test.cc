@@ -50,12 +50,33 @@ INSTANTIATE_TEST_SUITE_P(
             "  - {name: w1, devargs: net_null1, mtu: 9000, vlan: {mode: access, id: 3, allowed: "
             "[3]}}",
             "f.yaml:12:84: ports[1].vlan.allowed: is of trunks only"},
+        BadLine{12, "  - {name: w1, devargs: net_null1, mtu: 9000, paths: [10.0.0.1, 10.0.0.1]}",
+                "f.yaml:12:65: ports[1].paths[1]: is in ports[1].paths[0], too; allowed: one port"},
+        BadLine{12,
+                "  - {name: w1, devargs: net_null1, mtu: 9000, paths: [10.0.0.1], vlan: {mode: "
+                "none}}",
+                "f.yaml:12:54: ports[1].paths: the port is in no VLAN; allowed: another vlan.mode, "
+                "such as paths"},
+        BadLine{12, "  - {name: w1, devargs: net_null1, mtu: 9000, paths: [10.0.0.1/24]}",
+                "f.yaml:12:55: ports[1].paths[0]: '10.0.0.1/24' has bits beyond its prefix"},
+        BadLine{
+            12, "  - {name: w1, devargs: net_null1, mtu: 9000, paths: ['01:00:5e:00:00:01']}",
+            "f.yaml:12:55: ports[1].paths[0]: '01:00:5e:00:00:01' is not a unicast MAC address"},
+        BadLine{12, "  - {name: w1, devargs: net_null1, mtu: 9000, paths: [w0]}",
+                "f.yaml:12:55: ports[1].paths[0]: 'w0' is not an address or prefix; allowed: a "
+                "unicast MAC "},
         BadLine{31, "acl: {rules: [{port: w9}]}",
                 "f.yaml:31:22: acl.rules[0].port: there is no port 'w9'; allowed: w0, w1"},
         BadLine{31, "acl: {rules: [{name: a}, {name: a}]}",
                 "f.yaml:31:33: acl.rules[1].name: name 'a' is already used by acl.rules[0]"},
         BadLine{31, "acl: {rules: [{}, {name: rule-0}]}",
                 "f.yaml:31:26: acl.rules[1].name: name 'rule-0' is already used by acl.rules[0]"},
+        BadLine{31, "acl: {rules: [{action: allow, watch: 64}]}",
+                "f.yaml:31:38: acl.rules[0].watch: needs telemetry; allowed: with "
+                "switch.telemetry.node_id"},
+        BadLine{31, "acl: {rules: [{action: deny, watch: 1}]}",
+                "f.yaml:31:37: acl.rules[0].watch: is of frames that go on; allowed: with action: "
+                "allow"},
         BadLine{31, "acl: {rules: [{source: 10.0.0.0/8, destination: \"::1\"}]}",
                 "f.yaml:31:49: acl.rules[0].destination: and `source` are not both IPv4"},
         BadLine{31, "acl: {rules: [{ether_type: arp, protocol: tcp}]}",
@@ -81,8 +102,8 @@ INSTANTIATE_TEST_SUITE_P(
             13, "jobs:\n  - {id: 2, name: train, workers: 1}",
             "f.yaml:16:11: jobs[1].name: name 'train' is already used by jobs[0].name on line 14"},
         BadLine{22, "    stragglers: {exclude: threshold, recovered_below: 101ms}",
-                "f.yaml:22:55: jobs[0].stragglers.recovered_below: who is well again would be "
-                "excluded again; allowed: at most `threshold`"},
+                "f.yaml:22:55: jobs[0].stragglers.recovered_below: a child that is well again "
+                "would be excluded again; allowed: at most `threshold`"},
         BadLine{22, "    stragglers: {exclude: latest}",
                 "f.yaml:22:27: jobs[0].stragglers.exclude: 'latest' is unknown; allowed: "
                 "none, largest, threshold"},
@@ -236,13 +257,13 @@ TEST(CompletionHosts, TheRootIsTheLast) {
   EXPECT_THAT(errors_of(text + "[a, root]}]\n"), ElementsAre());
   EXPECT_THAT(errors_of(text + "[root, a]}]\n"),
               ElementsAre(StartsWith("f.yaml:3:47: jobs[0].completion_hosts[0]: never falls "
-                                     "silent, so nobody follows it; allowed: as the last")));
+                                     "silent, so no host would follow it; allowed: as the last")));
   EXPECT_THAT(errors_of(text + "[a, a]}]\n"),
               ElementsAre(StartsWith("f.yaml:3:50: jobs[0].completion_hosts[1]: host 'a' is "
                                      "already used")));
 }
 
-// Of memif, one socket serves many ports by their ids.
+// One memif socket serves many ports by their ids.
 TEST(Check, PortsMayShareAMemifSocket) {
   EXPECT_NO_THROW(parse_switch_config(
       sample_with(11,

@@ -14,6 +14,7 @@
 #include "config/text/file.h"
 #include "config/topology/topology.h"
 #include "tests/config/sample.h"
+#include "tests/source_dir.h"
 #include "tests/testbed/scratch.h"
 
 namespace tributary::config {
@@ -91,7 +92,7 @@ TEST(Load, LeavesDefaultsWhereKeysAreAbsent) {
 }
 
 TEST(Load, DumpReadsBackToTheSame) {
-  for (const auto& entry : std::filesystem::directory_iterator(TRIBUTARY_SOURCE_DIR "/examples")) {
+  for (const auto& entry : std::filesystem::directory_iterator(tests::source_dir() + "/examples")) {
     if (entry.path().extension() != ".yaml" || is_topology(read_file(entry.path()))) continue;
     const std::string once = dump(load_switch_config(entry.path()));
     EXPECT_EQ(dump(parse_switch_config(once, "dump")), once) << entry.path();
@@ -115,7 +116,7 @@ TEST(Load, DumpQuotesWhatYamlWouldReadAsSomethingElse) {
 
 TEST(Load, ExamplesAreAccepted) {
   int count = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(TRIBUTARY_SOURCE_DIR "/examples")) {
+  for (const auto& entry : std::filesystem::directory_iterator(tests::source_dir() + "/examples")) {
     if (entry.path().extension() != ".yaml" || is_topology(read_file(entry.path()))) continue;
     EXPECT_EQ(load_error(entry.path()), "accepted");
     ++count;

@@ -1,4 +1,4 @@
-// T11: who is chosen, by each policy; ties, and the same outcome every time.
+// T11: the host that each policy chooses; ties, and the same outcome every time.
 #include "config/model/host_choice.h"
 
 #include <gmock/gmock.h>

@@ -26,8 +26,8 @@ TEST(AggregationMemory, SumsAndResultsOfTwoWindows) {
   EXPECT_EQ(m.holds, 0u);
 }
 
-// Of each shard: the job, who its ranks are, in which order they are combined, its chunks, its
-// ranks, ops, and whom a parent waits for. Once: the job, who its ranks are, where they are.
+// For each shard: the job, its ranks, the order in which they are combined, its chunks, its ranks,
+// ops, and the children that a parent waits for. Once: the job, its ranks, and where they are.
 TEST(AggregationMemory, TablesOfEachShardAndOfTheMembership) {
   JobConfig job = job_of(4, 8, 100);
   job.shards = 2;

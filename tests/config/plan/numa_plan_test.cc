@@ -1,4 +1,4 @@
-// Whose memory is where, on machines with two and four sockets that there need not be.
+// Placement of memory, on machines with two and four sockets that need not exist.
 #include "config/plan/numa_plan.h"
 
 #include <gmock/gmock.h>
@@ -79,7 +79,7 @@ TEST(NumaPlan, AQueueHasItsPortsSocketAndAnLcoreItsOwn) {
   config.ports[0].lcores = {0, 1, 2, 3};
   config.ports[1].lcores = {0};
   config.ports[2].lcores = {3};
-  config.ports[3].lcores = {2};  // software: nobody knows where
+  config.ports[3].lcores = {2};  // software: its socket is not known
   const NumaPlan plan = plan_of(config, {{0, 0, 1, 1}, {0, 1, 1, kAnySocket}});
   EXPECT_THAT(sockets(plan), ElementsAre(0, 1));
   EXPECT_THAT(of_lcores(plan), ElementsAre(0, 0, 1, 1));

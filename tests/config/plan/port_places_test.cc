@@ -63,7 +63,7 @@ TEST(PortPlaces, ADeviceWithAnotherNameIsTheSamePort) {
   EXPECT_THAT(seating.renamed, ElementsAre(0));
   EXPECT_THAT(seating.added, IsEmpty());
   EXPECT_THAT(seating.removed, IsEmpty());
-  // A name counts for more: `a` has another device, and nobody is renamed.
+  // A name counts for more: `a` has another device, and no port is renamed.
   next.ports.push_back({"a", "dev-c"});
   EXPECT_THAT(seat_ports(ports({"a", "b"}), next).renamed, IsEmpty());
 }

@@ -11,6 +11,7 @@
 #include "config/load/load.h"
 #include "config/server/server_config.h"
 #include "config/topology/topology.h"
+#include "tests/source_dir.h"
 
 namespace tributary::config {
 namespace {
@@ -25,7 +26,7 @@ constexpr const char* kPages[] = {"configuration.md",
                                   "configuration/servers.md"};
 
 std::ifstream open_page(const std::string& page) {
-  std::ifstream file(TRIBUTARY_SOURCE_DIR "/docs/" + page);
+  std::ifstream file(tests::source_dir() + "/docs/" + page);
   EXPECT_TRUE(file.is_open()) << page;
   return file;
 }

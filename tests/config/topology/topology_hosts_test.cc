@@ -166,7 +166,7 @@ TEST(TopologyHosts, AReloadThatChangesWhoseHostASwitchIsIsRefused) {
   EXPECT_EQ(refusal("window: 8,", "window: 8, quota: 4, slots: dynamic,"), "");
 }
 
-// T9: a switch speaks to its own children, a server to everybody.
+// T9: a switch speaks to its own children, a server to all ranks.
 TEST(TopologyHosts, T9_WhoNotifiesFitsTheHosts) {
   refused("[A, ps, B, root]}", "[A, ps, B, root], notify: switch}",
           "jobs[0].notify: a server or worker has no children of its own");

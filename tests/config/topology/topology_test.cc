@@ -11,6 +11,7 @@
 #include "config/plan/lcore_plan.h"
 #include "config/text/file.h"
 #include "tests/config/topology_sample.h"
+#include "tests/source_dir.h"
 
 namespace tributary::config {
 namespace {
@@ -23,13 +24,59 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 const Topology& twelve() {
-  static const Topology t = load_topology(TRIBUTARY_SOURCE_DIR "/examples/hpcc-12.yaml");
+  static const Topology t = load_topology(tests::source_dir() + "/examples/hpcc-12.yaml");
   return t;
 }
 
 void expect_refused(const std::string& from, const std::string& to, const std::string& error) {
   EXPECT_THAT(topology_errors(small_with(from, to)), ElementsAre(HasSubstr(error)))
       << from << " > " << to;
+}
+
+std::string leased(const std::string& port, const std::string& other,
+                   const std::string& more = "") {
+  return "switches:\n"
+         "  - {name: A, id: 1, address: 10.0.0.1, control: {socket: /run/t/A.sock}, ports: [{name: "
+         "p0, "
+         "devargs: '" +
+         port + "'}, {name: p1, devargs: '" + other +
+         "'}]}\n"
+         "workers:\n"
+         "  - {name: w0, switch: A, port: p0, node: host0}\n" +
+         more;
+}
+
+TEST(Topology, C2_AContainersPortIsAMemifSocketInAFolderOfItsOwn) {
+  const std::string memif = ",socket-abstract=no,role=server";
+  const std::string p0 = "net_memif0,socket=/run/t/p0/memif" + memif;
+  const std::string p1 = "net_memif1,socket=/run/t/p1/memif" + memif;
+  const Topology read = parse_topology(leased(p0, p1), "f");
+  EXPECT_EQ(read.workers[0].node, "host0");
+  EXPECT_EQ(parse_topology(dump(read), "again").workers[0].node, "host0");
+  const auto expect = [](const std::string& text, const std::string& error) {
+    EXPECT_THAT(topology_errors(text), Contains(HasSubstr("workers[0].node: " + error))) << text;
+  };
+  for (const std::string bad : {"net_null0", "net_memif0,socket=/run/t/p0/memif,role=server",
+                                "net_memif0,socket=p0/memif,socket-abstract=no,role=server",
+                                "net_memif0,socket=/run/t/p0/memif,socket-abstract=no,role=client"})
+    expect(leased(bad, p1), "port 'p0' is leased to containers; allowed: net_memif");
+  expect(leased(p0, "net_memif1,socket=/run/t/p0/other" + memif),
+         "containers that lease port 'p0' get the folder /run/t/p0, which has the socket of port "
+         "'p1'");
+  expect(leased("net_memif0,socket=/run/t/memif" + memif, p1),
+         "containers that lease port 'p0' get the folder /run/t, which has the switch's control");
+  expect(leased(p0, "net_memif1,socket=/run/t/p0/deep/other" + memif),
+         "containers that lease port 'p0' get the folder /run/t/p0, which has the socket of port "
+         "'p1'");
+  expect(leased("net_memif0,socket=/run/memif" + memif, p1),
+         "containers that lease port 'p0' get the folder /run, which has the switch's control");
+  expect(leased("net_memif0,socket=/run/t/p1/../memif" + memif, p1),
+         "port 'p0' is leased to containers; allowed: net_memif");
+  expect(leased(p0, "net_memif1,socket=/run/t/x/../p0/other" + memif),
+         "containers that lease port 'p0' get the folder /run/t/p0, which has the socket of port "
+         "'p1'");
+  EXPECT_THAT(topology_errors(leased(p0, p1, "  - {name: w1, switch: A, port: p0, node: host1}\n")),
+              Contains(HasSubstr("workers[1].node: port 'p0' is leased as worker w0")));
 }
 
 TEST(Topology, T1_WorkersAndSwitchesMixedAsChildren) {
@@ -75,7 +122,7 @@ TEST(Topology, Rule13_DeadlinesGrowTowardsTheRootUnlessGiven) {
 }
 
 TEST(Topology, A1_AJobBelowOneSwitchGoesNoFurtherUp) {
-  const Topology t = load_topology(TRIBUTARY_SOURCE_DIR "/examples/two-level-5.yaml");
+  const Topology t = load_topology(tests::source_dir() + "/examples/two-level-5.yaml");
   EXPECT_THAT(node_config(t, "root").jobs, SizeIs(1));
   EXPECT_THAT(node_config(t, "B").jobs, SizeIs(1));
   const JobConfig inner = job_at(t, "A", 1);
@@ -314,7 +361,7 @@ TEST(Topology, UnknownNodesAreNamed) {
 
 TEST(Topology, DumpReadsBackToTheSame) {
   int count = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(TRIBUTARY_SOURCE_DIR "/examples")) {
+  for (const auto& entry : std::filesystem::directory_iterator(tests::source_dir() + "/examples")) {
     if (entry.path().extension() != ".yaml" || !is_topology(read_file(entry.path()))) continue;
     const std::string once = dump(load_topology(entry.path()));
     EXPECT_EQ(dump(parse_topology(once, "dump")), once) << entry.path();

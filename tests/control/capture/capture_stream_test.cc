@@ -96,7 +96,7 @@ TEST_F(CaptureStreamTest, SeesThatTheReaderWantsNoMoreOrHasGone) {
 
 TEST_F(CaptureStreamTest, ThePeerIsAProcess) {
   EXPECT_EQ(peer_of(writer()), "process " + std::to_string(getpid()));
-  EXPECT_EQ(peer_of(-1), "somebody out of sight");
+  EXPECT_EQ(peer_of(-1), "a process in another PID namespace");
 }
 
 }  // namespace

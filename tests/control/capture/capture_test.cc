@@ -248,7 +248,7 @@ TEST_F(CaptureServerTest, OneAtATimeUntilSomebodyAsksForItsEnd) {
   EXPECT_THAT(fourth.receive_all(), HasSubstr("no capture or trace runs"));
 }
 
-// Of a capture and of a trace, both of which have more to say than their readers take.
+// A capture and a trace that have more to send than their readers take.
 TEST_F(CaptureServerTest, TheEndOfOneThatNobodyReadsIsWholeToo) {
   begin(true);
   for (const std::string line :

@@ -7,6 +7,7 @@
 #include "control/capture/capture_format.h"
 #include "core/net/frame.h"
 #include "core/wire/header.h"
+#include "dataplane/rdma/ud_frame.h"
 
 namespace tributary::control {
 namespace {
@@ -114,6 +115,27 @@ TEST(CaptureTrace, AJobsPacketWithSlotAndChildren) {
   frame.verdict.freed_slot = true;
   EXPECT_THAT(line_of(frame, contribution()),
               EndsWith("; completed; slot 81 is free again, complete, 8 of 8 children: 0-7\n"));
+}
+
+TEST(CaptureTrace, T19_APacketByRdmaNamesItsQueuePairs) {
+  wire::Header h;
+  h.type = wire::PacketType::probe;
+  h.job = 3;
+  std::vector<std::byte> frame(dataplane::ud_payload_at({}) + wire::kRoceLeadBytes +
+                               wire::kHeaderBytes + 8);
+  const std::size_t at = dataplane::ud_payload_at({});
+  wire::serialize(h, {}, std::span(frame).subspan(at + wire::kRoceLeadBytes));
+  dataplane::UdSend send;
+  send.source_qpn = 17;
+  send.qpn = wire::job_qpn(3);
+  frame.resize(dataplane::write_ud_frame(send, wire::kRoceLeadBytes + wire::kHeaderBytes, frame));
+  CapturedFrame seen = frame_of(CapturePoint::verdict);
+  seen.verdict.action = Action::rdma;
+  EXPECT_THAT(line_of(seen, frame),
+              AllOf(HasSubstr("probe of job 3: "),
+                    EndsWith(" from qp 17 to qp 8388611; aggregate, by RDMA\n")));
+  frame[at] = std::byte{1};  // another program's
+  EXPECT_THAT(line_of(seen, frame), HasSubstr("SEND from qp 17 to qp 8388611; "));
 }
 
 TEST(CaptureTrace, WhereThereAreSeveralLcoresItSaysWhich) {

@@ -180,8 +180,37 @@ TEST(Request, Set) {
   EXPECT_EQ(ask(R"({"command":"set"})")["ok"], false);
 }
 
+// O1: by an operator, for the maintenance of the switch.
+TEST(Request, Drain) {
+  DrainRequest got;
+  const auto ask_to = [&](const std::string& line) {
+    return ordered_json::parse(answer_request(
+        line, [](const std::string&) { return ordered_json(); }, {}, {}, {}, {}, {},
+        [&](const DrainRequest& wish) -> std::vector<std::uint32_t> {
+          got = wish;
+          if (wish.jobs == std::vector<std::uint32_t>{9}) throw std::runtime_error("not drained");
+          return {1, 7};
+        }));
+  };
+  EXPECT_EQ(ask_to(R"({"command":"drain"})").dump(), R"({"ok":true,"data":{"jobs":[1,7]}})");
+  EXPECT_TRUE(got.jobs.empty() && !got.undo);
+  EXPECT_EQ(ask_to(R"({"command":"drain","jobs":[7,1],"undo":true})")["ok"], true);
+  EXPECT_EQ(got.jobs, (std::vector<std::uint32_t>{7, 1}));
+  EXPECT_TRUE(got.undo);
+  const auto error = [&](const char* line) { return ask_to(line)["error"].get<std::string>(); };
+  EXPECT_EQ(error(R"({"command":"drain","jobs":[9]})"), "not drained");
+  EXPECT_EQ(error(R"({"command":"drain","jobs":7})"), "\"jobs\" must be a list of ids");
+  EXPECT_EQ(error(R"({"command":"drain","jobs":[-1]})"),
+            "\"jobs\" must be a number from 0 to 4294967295");
+  EXPECT_EQ(error(R"({"command":"drain","undo":1})"), "\"undo\" must be true or false");
+  EXPECT_EQ(error(R"({"command":"drain","job":1})"),
+            "unknown key 'job'; allowed: command, jobs, undo");
+  EXPECT_EQ(error(R"({"command":"stop"})"), "no command is called 'stop'; allowed: show, drain");
+}
+
 TEST(Request, ThoseThatChangeTheConfigurationTakeLong) {
   EXPECT_TRUE(takes_long(R"({"command":"reload"})"));
+  EXPECT_TRUE(takes_long(R"({"command":"drain"})"));
   EXPECT_TRUE(takes_long(R"({"command":"set","values":{}})"));
   for (const char* line : {R"({"command":"show","what":"set"})", R"({"command":"exclude"})",
                            R"({"command":["set"]})", R"({})", "[]", "reload", "", "\xFF"})

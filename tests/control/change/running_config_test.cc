@@ -1,4 +1,4 @@
-// Keys that were set, and the file under them: what is applied, what is refused, what is dropped.
+// Keys that were set, and the file under them: values that are applied, refused or dropped.
 #include "control/change/running_config.h"
 
 #include <gmock/gmock.h>

@@ -52,6 +52,35 @@ TEST_F(Differ, TellsOfEpochsThatEndedBetweenTwoLooks) {
                                   "notice epoch 1: 'train' epoch 9 runs with 4 ranks"));
 }
 
+// O1: whose change it was, and how long callers waited.
+TEST_F(Differ, TellsOfEpochsThatWereDrainedAndHowLongRanksWaited) {
+  job().running = true;
+  job().epoch = 7;
+  look();
+  job().running = false;
+  job().drains = 1;
+  job().drained_by = 201;
+  job().drained_at = 42;
+  EXPECT_THAT(look(),
+              ElementsAre("notice epoch 1: 'train' epoch drained after 42 ops, for a change "
+                          "of switch 201"));
+  EXPECT_THAT(look(), IsEmpty());
+  job().running = true;
+  job().epoch = 8;
+  job().pause_us = 12'340;
+  EXPECT_THAT(look(), ElementsAre("notice epoch 1: 'train' epoch 8 runs with 4 ranks, which waited "
+                                  "12.3 ms"));
+  job().epoch = 10;
+  job().drains = 3;
+  EXPECT_THAT(look(),
+              ElementsAre("notice epoch 1: 'train' epoch drained after 42 ops, for a change "
+                          "of switch 201; the latest of 2",
+                          "notice epoch 1: 'train' epoch 10 runs with 4 ranks, which "
+                          "waited 12.3 ms"));
+  job().running = false;
+  EXPECT_THAT(look(), ElementsAre("notice epoch 1: 'train' epoch 10 is over: its ranks left"));
+}
+
 TEST_F(Differ, KnowsNothingOfAJobThatCameBack) {
   job().aborts = 3;
   EXPECT_THAT(look(), IsEmpty());

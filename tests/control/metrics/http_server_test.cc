@@ -58,10 +58,16 @@ std::string request(const std::string& method, const std::string& path) {
 
 HttpServer::Pages pages() {
   return {{"/metrics",
-           [] {
+           [](const HttpQuery&) {
              return HttpPage{200, "text/plain", "up 1\n"};
            }},
-          {"/broken", []() -> HttpPage { throw std::runtime_error("no answer"); }}};
+          {"/broken", [](const HttpQuery&) -> HttpPage { throw std::runtime_error("no answer"); }},
+          {"/echo", [](const HttpQuery& query) {
+             std::string text;
+             for (const auto& [name, value] : query) text += name + '=' + value + ';';
+             if (text.empty()) throw std::invalid_argument("allowed: ?name=value");
+             return HttpPage{200, "text/plain", text};
+           }}};
 }
 
 std::string failure(const std::string& listen) {
@@ -89,7 +95,7 @@ TEST(HttpServer, RefusesWhatItHasNot) {
   const auto say = [&](const std::string& text) { return ask(connect_to(server.port()), text); };
   const std::string lost = say(request("GET", "/"));
   EXPECT_THAT(lost, StartsWith("HTTP/1.1 404"));
-  EXPECT_THAT(lost, HasSubstr("there are: /broken /metrics"));
+  EXPECT_THAT(lost, HasSubstr("there are: /broken /echo /metrics"));
   const std::string post =
       say("POST /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
           "Content-Length: 3\r\n\r\nabc");
@@ -99,6 +105,18 @@ TEST(HttpServer, RefusesWhatItHasNot) {
   EXPECT_THAT(broken, StartsWith("HTTP/1.1 500"));
   EXPECT_THAT(broken, EndsWith("no answer"));
   EXPECT_THAT(say("nonsense\r\n\r\n"), Not(HasSubstr("200 OK")));
+}
+
+TEST(HttpServer, PagesGetTheQueryAndRefuseIt) {
+  const HttpServer server("127.0.0.1:0", pages());
+  const auto get = [&](const std::string& path) {
+    return ask(connect_to(server.port()), request("GET", path));
+  };
+  EXPECT_THAT(get("/echo?from=-60&name=a%20%26b&bare&from=7"),
+              EndsWith("\r\n\r\nbare=;from=7;name=a &b;"));
+  const std::string refused = get("/echo");
+  EXPECT_THAT(refused, StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(refused, EndsWith("allowed: ?name=value"));
 }
 
 // Each would hold a thread, were there one for each.

@@ -17,6 +17,7 @@
 
 #include "control/show/show.h"
 #include "tests/control/running_switch.h"
+#include "tests/source_dir.h"
 
 namespace tributary::control {
 namespace {
@@ -228,7 +229,7 @@ TEST(Metrics, DocumentedAndExportedAgree) {
     exported.insert(family.name + (histogram ? " histogram" : gauge ? " gauge" : " counter"));
   }
   std::set<std::string> documented;
-  std::ifstream file(TRIBUTARY_SOURCE_DIR "/docs/operating/metrics.md");
+  std::ifstream file(tests::source_dir() + "/docs/operating/metrics.md");
   for (std::string line; std::getline(file, line);) {
     if (line.rfind("| `tributary_", 0) != 0) continue;
     std::istringstream cells(line);

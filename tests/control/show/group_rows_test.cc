@@ -78,7 +78,7 @@ TEST_F(GroupRowsTest, O1_TheSameAddressInAnotherVlanIsAnotherGroup) {
   EXPECT_EQ(rows.all().size(), 4u);
 }
 
-// Whatever happens between two looks: no group of a VLAN has two rows.
+// For any events between two looks: no group of a VLAN has two rows.
 TEST_F(GroupRowsTest, O1_OfAnyOrderOfEventsAGroupHasOneRow) {
   std::uint32_t state = 1;
   const auto next = [&state](std::uint32_t below) {

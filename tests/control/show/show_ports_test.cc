@@ -179,7 +179,7 @@ TEST_F(ShowPortsTest, C1_WhatTheDeviceCannotDoIsRefusedWhole) {
 constexpr const char* kTables[] = {"ports",  "buffers", "jobs", "members", "slots",  "holds",
                                    "stages", "lcores",  "rxq",  "fdb",     "groups", "config"};
 
-// Who asks while another thread changes the configuration.
+// Questions while another thread changes the configuration.
 class ShowChangesTest : public testing::Test {
  protected:
   void look() {
@@ -272,7 +272,7 @@ class SilentLoopTest : public testing::Test {
  protected:
   dataplane::PacketLoop& packet_loop() { return sw.get().packet_loops()[0]; }
   nlohmann::ordered_json row(std::size_t port) { return show.table("ports")[port]; }
-  // Of a port that has come there since this one looked first.
+  // True once a port is there that came after the first look.
   bool has_lane(std::size_t place) { return &packet_loop().port_counters(place) != nowhere_; }
 
   // It looks at its requests again at once.
@@ -315,7 +315,7 @@ TEST_F(SilentLoopTest, C1_APortWhoseLoopIsSilentWhenItsDeviceIsThereStaysClosed)
   EXPECT_EQ(show.table("config"), config::dump(before));
 }
 
-// C1: nobody opens them then until the next reload, and that is said.
+// C1: such ports stay closed until the next reload, and that is said.
 TEST_F(SilentLoopTest, C1_APortWhoseLoopIsSilentWhenItIsClosedWaitsForTheNextReload) {
   file.ports[0].queues = 2;
   // The first of the two changes has come to the loop, and it has not answered.

@@ -67,7 +67,7 @@ constexpr auto kNever = std::chrono::hours(1);
 constexpr auto kAtOnce = std::chrono::milliseconds(0);
 constexpr int kPatienceMs = 30'000;
 
-// With the deadlines an hour away: whoever waits for the silent one waits for ever.
+// With the deadlines an hour away: a client that waits for the silent one waits for ever.
 TEST_F(SocketServerTest, ASilentClientKeepsNobodyWaiting) {
   const SocketServer server(path, echo, {.limits = {.request = kNever, .reply = kNever}});
   SocketClient silent(path);
@@ -127,7 +127,7 @@ TEST_F(SocketServerTest, ANewcomerTakesThePlaceOfWhoIsSilentForLongest) {
   EXPECT_FALSE(silent.front().closed_within(0));
 }
 
-// More than there can be, and nobody is sent away who has only just come.
+// More than there can be, and no client is sent away that has only just come.
 TEST_F(SocketServerTest, ManyClientsAtOnceAreAllAnswered) {
   const SocketServer server(
       path, echo,
@@ -246,7 +246,7 @@ TEST_F(SocketServerTest, FileIsForOwnerAndGroupAndGoesAtTheEnd) {
 
 TEST_F(SocketServerTest, StaleFileIsReplacedALiveOneIsNot) {
   {
-    // What a killed process leaves: bound, nobody listening.
+    // The rest of a killed process: bound, without a listener.
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     path.copy(address.sun_path, sizeof address.sun_path - 1);

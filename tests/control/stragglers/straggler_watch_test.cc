@@ -1,4 +1,4 @@
-// What the watch learns from a loop, which may have other jobs than the configuration says.
+// Reports of a loop to the watch. The loop may have other jobs than the configuration says.
 #include "control/stragglers/straggler_watch.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// A change of the configuration that some packet loop comes to late: what that loop has is left out
-// by whoever looks, who is told so, until it has come to it.
+// A packet loop that is late for a change of the configuration: readers leave out what it has, with
+// a note, until it has taken the change.
 #include "control/text/late_loops.h"
 
 #include <gmock/gmock.h>
@@ -55,7 +55,7 @@ class LateChange {
     stopped_->wait();
     held.unlock();
     change = applied.get();
-    // The others come to theirs, for which nobody has waited.
+    // The others take theirs, for which no thread has waited.
     for (const auto& packet_loop : sw.packet_loops())
       if (packet_loop->lcore() != lcore) wait_for(*packet_loop);
   }
@@ -105,8 +105,9 @@ config::SwitchConfig after() {
 }
 
 const std::vector<std::string> kOfLoops = {
-    "jobs",  "members", "tree", "slots", "holds", "holds all",  "completion", "escalated",
-    "hosts", "seats",   "acl",  "lldp",  "rxq",   "stragglers", "neighbours", "lcores"};
+    "jobs",       "members",    "tree",       "slots",  "holds", "holds all",
+    "completion", "escalated",  "hosts",      "seats",  "acl",   "lldp",
+    "rxq",        "stragglers", "neighbours", "lcores", "qps",   "names"};
 const std::vector<std::string> kOfTheFirst = {"fdb", "groups", "vlans"};
 const std::vector<std::string> kOfNobody = {"ports",    "buffers",   "drops",  "stages",
                                             "handover", "fragments", "config", "routes",
@@ -243,7 +244,7 @@ TEST_F(LateLoops, O1_WhatTheFirstLoopKeepsForAllIsLeftOutWhileItIsLate) {
             (std::set<std::string>{"5", "7", "9"}));
 }
 
-// Who would have to wait for it holds up nobody.
+// A request that would have to wait for it holds up no other.
 TEST_F(LateLoops, WhatNeedsALateLoopIsRefusedAtOnce) {
   LateChange late(sw->get(), 1, after());
   EXPECT_THAT(refusal_of([&] {

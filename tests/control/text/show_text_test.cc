@@ -1,4 +1,4 @@
-// Tables of `show` that may be large: a packet loop is asked for them a piece at a time. Whoever
+// Tables of `show` that may be large: a packet loop is asked for them a piece at a time. Code that
 // asks for all of one at once, which would stop packets for milliseconds, fails here.
 #include <gtest/gtest.h>
 

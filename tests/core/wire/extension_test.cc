@@ -11,6 +11,9 @@
 namespace tributary::wire {
 namespace {
 
+// The first number that no extension has.
+constexpr std::uint8_t kUnknownType = kExtensionTypeMax + 1;
+
 using Bytes = std::vector<std::byte>;
 
 Bytes bytes_of(std::initializer_list<int> values) {
@@ -119,10 +122,10 @@ TEST_F(ExtensionTest, MalformedAreasAreRefused) {
 TEST_F(ExtensionTest, UnknownTypeIsIgnoredUnlessCritical) {
   EXPECT_EQ(check_extensions(bytes_of({0x7E, 1, 0, 0})), DropReason::none);
   EXPECT_EQ(check_extensions(bytes_of({0xFE, 1, 0, 0})), DropReason::critical_extension);
-  EXPECT_EQ(check_extensions(bytes_of({kExtensionTypeMax + 1, 1, 0, 0})), DropReason::none);
-  EXPECT_EQ(check_extensions(bytes_of({0x80 | (kExtensionTypeMax + 1), 1, 0, 0})),
+  EXPECT_EQ(check_extensions(bytes_of({kUnknownType, 1, 0, 0})), DropReason::none);
+  EXPECT_EQ(check_extensions(bytes_of({0x80 | (kUnknownType), 1, 0, 0})),
             DropReason::critical_extension);
-  EXPECT_EQ(check_extensions(bytes_of({0x80 | kExtensionTypeMax, 1, 0, 0})), DropReason::none);
+  EXPECT_EQ(check_extensions(bytes_of({0x80 | (kUnknownType - 1), 1, 0, 0})), DropReason::none);
 }
 
 TEST_F(ExtensionTest, DataShorterThanItsLayoutIsNotRead) {

@@ -125,7 +125,7 @@ TEST_F(Aggregating, Crc32cJobIsSealedBothWays) {
   EXPECT_TRUE(wire::find_extension(result->packet.extensions, wire::ExtensionType::crc32c));
 }
 
-// Rule 15: from the IP header of one rank's data to the header flag of everybody's result.
+// Rule 15: from the IP header of one rank's data to the header flag of all ranks' result.
 TEST_F(Aggregating, Rule15_AQueueOnOneRanksWayIsEveryRanksMark) {
   for (const auto integrity : {wire::Integrity::udp_checksum, wire::Integrity::crc32c}) {
     ranks.clear();
@@ -318,7 +318,7 @@ TEST_F(Aggregating, Rule18_ADeviceThatChecksIsBelievedAndNobodyElse) {
   sw->inject(1, ranks[1].contribution(0, std::array{10, 20, 30}));
   sw->turn();
   expect_result(sw->sent(0).at(0), 0);
-  // That nobody looks shows in a sum of what no device would have let pass.
+  // A sum of data that no device would have let pass proves that the checksum is not checked again.
   sw->inject_marked(0, damaged(ranks[0], 1), RTE_MBUF_F_RX_L4_CKSUM_GOOD);
   sw->inject(1, ranks[1].contribution(1, std::array{10, 20, 30}));
   sw->turn();
@@ -346,7 +346,7 @@ TEST_F(Aggregating, Rule18_ACrc32cIsCheckedWhateverTheDeviceSays) {
   EXPECT_EQ(sw->drops(0, DropReason::crc32c), 1u);
 }
 
-// Sums of what nobody has read yet are made at the end of the burst: many chunks of both ranks.
+// Sums of data that was not read yet are made at the end of the burst: many chunks of both ranks.
 TEST_F(Aggregating, SumsOfCheckedBurstsAreThoseOfOthers) {
   start(job_config(), true);
   join();

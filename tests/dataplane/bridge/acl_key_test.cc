@@ -117,7 +117,7 @@ TEST(AclKey, Ipv6ExtensionsAreWalked) {
   EXPECT_EQ(r.key.destination_port, 2222);
   EXPECT_EQ(r.key.source[0], 0x20010DB8u);
   EXPECT_EQ(r.key.destination[3], 2u);
-  // Who hides a protocol behind too many of them has nothing good in mind.
+  // A sender that hides a protocol behind too many of them is refused.
   std::vector<std::uint8_t> many;
   for (int n = 0; n < 8; ++n) many.insert(many.end(), {60, 0, 0, 0, 0, 0, 0, 0});
   many[7 * 8] = 6;

@@ -73,7 +73,7 @@ TEST_F(Filtering, TheFirstRuleThatMatchesDecides) {
   EXPECT_EQ(hits(), (Hits{1, 0, 0}));
 }
 
-// A change that comes late, while somebody reads: the old counters stay where they are.
+// A change that comes late, while a thread reads: the old counters stay where they are.
 TEST_F(Filtering, O1_WhoReadsHitsKeepsThemThroughASwap) {
   start({{.action = AclAction::deny, .ether_type = 0x0806}});
   EXPECT_TRUE(passes(ipv4_frame({})));
@@ -189,7 +189,7 @@ TEST_F(Filtering, ManyRulesKeepTheirOrder) {
     EXPECT_EQ(passes(ipv4_frame({.source = 0x0A000001 + (n << 8)})), n < 500 && n % 2 == 1) << n;
 }
 
-// Who is in a job is no exception.
+// Members of a job are no exception.
 TEST(AclAndJobs, ADenyWins) {
   auto config = test_config(2);
   config::JobConfig job;

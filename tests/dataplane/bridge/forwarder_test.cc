@@ -174,5 +174,97 @@ TEST_F(OtherRules, AnotherDeviceIsBehindAPort) {
   sw.packet_loop().apply(*back, sw.now);
 }
 
+config::PathDestination path_to(const wire::MacAddress& mac) {
+  return {.is_mac = true, .mac = mac};
+}
+config::PathDestination path_to(std::uint8_t last) {
+  return {.prefix = {.address = {10, 77, 0, last}, .bits = 32}};
+}
+
+// Ports 0 and 1 are of the tree; port 2 is the other way.
+class OtherWay : public OtherRules {
+ protected:
+  OtherWay() {
+    change([](auto& next) {
+      next.ports[2].vlan.mode = config::VlanMode::paths;
+      next.ports[2].paths = {path_to(host(7))};
+    });
+  }
+};
+
+TEST_F(OtherWay, C7_APinnedDestinationLeavesByItsPathWhateverIsLearned) {
+  pass(1, l2_frame(kEverybody, host(7)));
+  EXPECT_EQ(pass(0, l2_frame(host(7), host(1))), (Counts{0, 0, 1}));
+  EXPECT_EQ(pass(1, l2_frame(host(7), host(2))), (Counts{0, 0, 1}));
+  change([](auto& next) { next.ports[2].paths.clear(); });
+  EXPECT_EQ(pass(0, l2_frame(host(7), host(1))), (Counts{0, 1, 0})) << "back to the tree";
+  EXPECT_EQ(sw.buffers_in_use(), 0u);
+}
+
+TEST_F(OtherWay, C7_FloodsAndGroupsStayOnTheTree) {
+  EXPECT_EQ(pass(0, l2_frame(kEverybody, host(1))), (Counts{0, 1, 0}));
+  EXPECT_EQ(pass(0, l2_frame(host(8), host(1))), (Counts{0, 1, 0}));
+  EXPECT_EQ(pass(0, l2_frame({1, 0, 0x5E, 1, 1, 1}, host(1))), (Counts{0, 1, 0}));
+}
+
+TEST_F(OtherWay, C7_WhatComesInByThePathIsForOneKnownAddressAndTeachesNothing) {
+  pass(1, l2_frame(kEverybody, host(2)));
+  const std::size_t before = learned();
+  EXPECT_EQ(pass(2, l2_frame(host(2), host(5))), (Counts{0, 1, 0}));
+  EXPECT_EQ(pass(2, l2_frame(host(8), host(5))), (Counts{0, 0, 0})) << "unknown: not flooded";
+  EXPECT_EQ(sw.drops(2, DropReason::no_egress), 1u);
+  EXPECT_EQ(pass(2, l2_frame(host(7), host(5))), (Counts{0, 0, 0})) << "not back where it came";
+  EXPECT_EQ(sw.drops(2, DropReason::no_egress), 2u);
+  EXPECT_EQ(pass(2, l2_frame(kEverybody, host(5))), (Counts{0, 0, 0}));
+  EXPECT_EQ(
+      pass(2, l2_frame(sw.config().mac.value_or(config::derived_mac(sw.config().ipv4)), host(5))),
+      (Counts{0, 0, 0}));
+  EXPECT_EQ(sw.drops(2, DropReason::vlan_denied), 2u) << "groups, and the switch itself";
+  EXPECT_EQ(learned(), before);
+  EXPECT_EQ(pass(0, l2_frame(host(5), host(1))), (Counts{0, 1, 0})) << "host 5 is not known";
+  EXPECT_EQ(sw.buffers_in_use(), 0u);
+}
+
+TEST_F(OtherWay, C7_AnIpPrefixPinsIpAlone) {
+  change([](auto& next) { next.ports[2].paths = {path_to(4)}; });
+  const auto frame_to = [](std::uint8_t last, std::uint16_t type) {
+    Bytes frame = l2_frame(host(2), host(1), 64, std::nullopt, type);
+    const std::array<std::uint8_t, 4> address = {10, 77, 0, last};
+    for (std::size_t i = 0; i < 4; ++i) frame[30 + i] = static_cast<std::byte>(address[i]);
+    return frame;
+  };
+  pass(1, l2_frame(kEverybody, host(2)));
+  EXPECT_EQ(pass(0, frame_to(4, wire::kEtherTypeIpv4)), (Counts{0, 0, 1}));
+  EXPECT_EQ(pass(0, frame_to(5, wire::kEtherTypeIpv4)), (Counts{0, 1, 0}));
+  EXPECT_EQ(pass(0, frame_to(4, wire::kEtherTypeArp)), (Counts{0, 1, 0}));
+}
+
+TEST_F(OtherWay, C7_FramesKeepTheirTagOnThePath) {
+  change([](auto& next) {
+    put_in(next.ports[0], 5);
+    next.ports[1].vlan.mode = config::VlanMode::trunk;
+  });
+  sw.inject(0, l2_frame(host(7), host(1)));
+  sw.turn();
+  const auto sent = sw.sent(2);
+  ASSERT_EQ(sent.size(), 1u);
+  wire::EthernetView view;
+  ASSERT_EQ(wire::parse_ethernet(sent[0], view), DropReason::none);
+  EXPECT_EQ(view.vlan_tci, 5);
+  pass(0, l2_frame(kEverybody, host(1)));
+  EXPECT_EQ(pass(2, l2_frame(host(1), host(7), 64, 5)), (Counts{1, 0, 0}));
+  EXPECT_EQ(pass(2, l2_frame(host(1), host(7), 64, 6)), (Counts{0, 0, 0})) << "another VLAN";
+}
+
+TEST_F(OtherRules, C7_APathIsNoWayIntoAVlanThatThePortIsNotIn) {
+  change([](auto& next) {
+    put_in(next.ports[0], 5);
+    put_in(next.ports[1], 7);
+    next.ports[1].paths = {path_to(host(7))};
+  });
+  EXPECT_EQ(pass(0, l2_frame(host(7), host(1))), (Counts{0, 0, 0}));
+  EXPECT_EQ(sw.drops(0, DropReason::no_egress), 1u);
+}
+
 }  // namespace
 }  // namespace tributary::dataplane

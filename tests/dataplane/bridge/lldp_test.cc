@@ -1,4 +1,4 @@
-// LLDP through whole turns of the loop: who is told what, and when it is forgotten.
+// LLDP through whole turns of the loop: messages to neighbours, and when a neighbour is forgotten.
 #include "dataplane/bridge/lldp.h"
 
 #include <gtest/gtest.h>

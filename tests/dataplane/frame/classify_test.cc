@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/net/arp.h"
+#include "core/net/pdelay.h"
 
 namespace tributary::dataplane {
 namespace {
@@ -171,6 +172,21 @@ TEST(Classify, ReservedGroupsHaveRules) {
   EXPECT_EQ(action_of(0x01, 0x8808), Action::drop) << "pause frames end at each link";
   identity.reserved.bpdu = ReservedRule::guard;
   EXPECT_EQ(classify(identity, to(0x00, 39), true).reason, DropReason::bpdu_guard);
+}
+
+TEST(Classify, C5_ProbesOfLinksAreTakenBeforeTheRuleOfTheirKind) {
+  std::array<std::byte, wire::kPdelayFrameBytes> frame{};
+  wire::PdelayMessage message;
+  message.from = {{2, 9, 9, 9, 9, 9}, 0};
+  wire::write_pdelay(message, frame);
+  Identity identity = kSwitch;
+  identity.reserved.pdelay = config::ReservedRule::forward;
+  EXPECT_EQ(classify(identity, frame, true).action, Action::forward) << "no telemetry";
+  identity.probes_links = true;
+  EXPECT_EQ(classify(identity, frame, true).action, Action::probe);
+  EXPECT_EQ(classify(identity, frame, false).action, Action::forward);
+  frame[wire::kEthernetBytes + 4] = std::byte{0};
+  EXPECT_EQ(classify(identity, frame, true).action, Action::forward) << "clocks' own";
 }
 
 TEST(Classify, RuntsAreDropped) {

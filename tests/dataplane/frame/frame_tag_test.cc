@@ -25,7 +25,7 @@ class FrameTag : public testing::Test {
     EXPECT_EQ(frame->pkt_len, frame->data_len);
     return {data, data + frame->data_len};
   }
-  // Of 60 bytes without their tag.
+  // Frames of 60 bytes without their tag.
   static Bytes plain() { return l2_frame(host(2), host(1), 60); }
   static Bytes tagged(std::uint16_t tci) { return l2_frame(host(2), host(1), 64, tci); }
 };

@@ -53,7 +53,7 @@ class SumsThatWait : public testing::Test {
       for (std::uint32_t seq = 0; rank >= first_rank && seq < kChunks; ++seq)
         sw_.inject(rank, ranks_[rank].contribution(seq, std::array{digit, -digit}));
   }
-  // Nobody else's bytes are in what the loop has given back.
+  // Other frames' bytes are in what the loop has given back.
   void overwrite_free_frames() {
     std::vector<rte_mbuf*> all;
     while (rte_mbuf* const frame = rte_pktmbuf_alloc(sw_.pool())) {
@@ -88,7 +88,7 @@ TEST_F(SumsThatWait, MoreFramesThanMayBeHeldMakeTheSameSums) {
   expect_results();
 }
 
-// At the end of a turn nothing waits: frames are somebody else's then.
+// At the end of a turn nothing waits: its frames are reused then.
 TEST_F(SumsThatWait, NoFrameIsNeededAfterItsTurn) {
   send(0, kRanks - 1);
   sw_.turn();

@@ -35,6 +35,20 @@ TEST(VlanTable, AVacantPlaceIsInNoVlan) {
   EXPECT_EQ(before.differences(table), mask_of(1) | mask_of(2)) << "who goes, and who comes";
 }
 
+TEST(VlanTable, APortWithoutVlanTakesNothingAndGetsNothing) {
+  auto config = test_config(3);
+  config.ports[1].vlan.mode = VlanMode::none;
+  const VlanTable table(config.ports);
+  wire::EthernetView frame;
+  EXPECT_EQ(table.vlan_of(1, frame), kNoVlan);
+  frame.vlan_tci = std::uint16_t{7};
+  EXPECT_EQ(table.vlan_of(1, frame), kNoVlan);
+  EXPECT_EQ(table.vlan_of(0, frame), 7);
+  EXPECT_EQ(table.members(0), mask_of(0) | mask_of(2));
+  EXPECT_EQ(table.members(7), mask_of(0) | mask_of(2));
+  EXPECT_EQ(VlanTable(test_config(3).ports).differences(table), mask_of(1));
+}
+
 using Tag = std::optional<std::uint16_t>;
 // A frame that is the same behind its tag, whatever that is.
 Bytes tagged(const wire::MacAddress& to, const wire::MacAddress& from, Tag tci,
@@ -99,7 +113,7 @@ TEST_F(Vlans, WhatAPortDoesNotCarryIsDroppedAndNotLearned) {
   EXPECT_EQ(pass(kTrunk, 4095), nothing);
   EXPECT_EQ(sw.drops(kTrunk, DropReason::vlan_denied), 2u);
   EXPECT_EQ(sw.packet_loop().fdb().counters().entries.get(), 0u);
-  EXPECT_EQ(pass(kTransparent, {}), nothing);  // nobody else has the network of untagged frames
+  EXPECT_EQ(pass(kTransparent, {}), nothing);  // no other port has the network of untagged frames
   EXPECT_EQ(sw.drops(kTransparent, DropReason::no_egress), 1u);
 }
 
@@ -142,7 +156,8 @@ TEST(StaticInVlans, AnAddressIsNotReachedFromVlansThatItsPortLacks) {
   EXPECT_EQ(sw.drops(kAccess20, DropReason::no_egress), 1u);
 }
 
-// Who puts a second tag below the first must not reach a VLAN by having the first taken off.
+// A sender that puts a second tag below the first must not reach a VLAN by having the first taken
+// off.
 TEST_F(Vlans, NoTagComesToLightAtEgress) {
   EXPECT_EQ(pass(kTrunk, 10, kEverybody, host(1), 0x8100), (Out{"-", "-", "-", "-", "10"}));
   EXPECT_EQ(sw.drops(kAccess10, DropReason::vlan_stacked), 1u);
@@ -216,7 +231,7 @@ TEST(AggregationInVlans, EachMemberGetsItsOwnForm) {
     EXPECT_EQ(read_packet(result[0])->ethernet.vlan_tci, tags[i]);
   }
   EXPECT_EQ(sw.packet_loop().engine().counters(0).completions.get(), 1u);
-  // From a VLAN that its port does not carry, nobody is heard.
+  // A rank in a VLAN that its port does not carry is not heard.
   ranks[0].vlan_tci = 10;
   sw.inject(kAccess10, ranks[0].contribution(1, std::array{1, 2}));
   sw.turn();

@@ -16,7 +16,7 @@
 namespace tributary::dataplane {
 namespace {
 
-// Of the pages that `memory` lies on, those that the kernel has given.
+// Number of the pages of `memory` that the kernel has given.
 std::size_t resident(std::span<std::byte> memory) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t before = reinterpret_cast<std::uintptr_t>(memory.data()) % page;

@@ -51,7 +51,7 @@ class CaptureTest : public testing::Test {
     }
     return out;
   }
-  // A frame of somebody else's, to nobody in particular.
+  // A broadcast frame from another host.
   static Bytes broadcast(std::uint8_t source) {
     Bytes frame(64);
     for (std::size_t i = 0; i < 6; ++i) frame[i] = std::byte{0xFF};

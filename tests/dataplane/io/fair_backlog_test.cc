@@ -75,7 +75,7 @@ TEST(FairBacklog, WhatOneLeavesTheOtherUsesAndNothingIsSavedUp) {
     ASSERT_TRUE(backlog.push({frame(1), 1000, others}));
     ASSERT_TRUE(backlog.push({frame(2), 1000, jobs}));
   }
-  // Of a flood that begins now, no class gets more than its turn before the other has one.
+  // In a flood that begins now, no class gets more than its turn before the other has one.
   std::size_t in_a_row = 0;
   TrafficClass last = others;
   for (int i = 0; i < 64; ++i) {

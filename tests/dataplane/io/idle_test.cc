@@ -52,7 +52,7 @@ TEST(IdlePolicy, SleepsDeeperAfterASecondWithoutPackets) {
   EXPECT_LE(idle.after_turn(0), kLongest);
 }
 
-// Of the time from `from` to `to` since the last packet, how much is not slept, when a turn that
+// Share of the time from `from` to `to` since the last packet that is not slept, when a turn that
 // finds nothing and the timer behind it cost so much.
 double share_awake(Duration cost, Duration from, Duration to) {
   IdlePolicy idle(config::SwitchConfig().idle_sleep_max, 16);

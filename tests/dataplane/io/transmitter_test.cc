@@ -63,7 +63,9 @@ class ToASlowPort : public testing::Test {
 
   RingSwitch sw{test_config(2)};
   Lanes lanes;
-  Transmitter transmitter{lanes, sw.pool()};
+  Handover handover{2};
+  HandoverEnd own{handover, 0};
+  Transmitter transmitter{lanes, sw.pool(), &own};
 };
 
 TEST_F(ToASlowPort, Rule15_APacketThatJoinsALongQueueIsMarked) {
@@ -130,6 +132,36 @@ TEST_F(ToASlowPort, Rule15_OthersQueuesAreTheirOwn) {
 
 // Jobs that fill a port which cannot keep up take neither others' room nor their turn. The other
 // way round: Aggregating.AResultHasItsShareOfAPortThatOthersFlood.
+// Else a job on another lcore would wait for a queue that is not there any more.
+TEST_F(ToASlowPort, OtherLcoresKnowHowMuchWaits) {
+  HandoverEnd other(handover, 1);
+  const auto known = [&] { return other.backlog(0, 1); };
+  EXPECT_EQ(known(), 0u);
+  queue(10);
+  EXPECT_EQ(known(), 10u);
+  waited();
+  EXPECT_EQ(known(), 0u);
+  queue(10);
+  (void)sw.sent(1);
+  EXPECT_EQ(transmitter.offer_jobs(1), 0u);
+  EXPECT_EQ(known(), 0u);
+  (void)sw.sent(1);
+  queue(10);
+  transmitter.discard(1);
+  EXPECT_EQ(known(), 0u);
+  (void)sw.sent(1);
+  queue(10);
+  lanes[1]->sender = 1;
+  transmitter.hand_on(1);
+  transmitter.flush();
+  std::array<Handed, 16> handed;
+  const auto taken = other.take(0, handed);
+  EXPECT_EQ(taken.size(), 10u);
+  for (const Handed& one : taken) rte_pktmbuf_free(one.frame);
+  EXPECT_EQ(known(), 0u);
+  lanes[1]->sender.reset();
+}
+
 TEST_F(ToASlowPort, O1_ForwardedFramesHaveTheirShareUnderAFloodOfJobs) {
   constexpr std::size_t kBytes = 1000;
   const auto send = [&](TrafficClass traffic) {

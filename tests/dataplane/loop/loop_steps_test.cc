@@ -40,7 +40,7 @@ void wake_up(RingSwitch& sw, std::size_t lcore) {
 
 std::vector<int> polled(RingSwitch& sw, std::size_t lcore) {
   std::vector<int> ports;
-  for (const PacketLoop::Queue& queue : sw.packet_loop(lcore).queues()) ports.push_back(queue.port);
+  for (const PolledQueue& queue : sw.packet_loop(lcore).queues()) ports.push_back(queue.port);
   return ports;
 }
 

@@ -48,7 +48,7 @@ Bytes arp_reply(std::uint32_t from, const wire::MacAddress& mac) {
   return frame;
 }
 
-// It says where it is, to everybody: a request for itself.
+// An announcement as broadcast: a request for its own address.
 Bytes announcement(std::uint32_t from, const wire::MacAddress& mac) {
   Bytes frame(wire::kArpFrameBytes);
   wire::write_arp_request(mac, from, from, frame);
@@ -134,7 +134,7 @@ TEST_F(Routed, O12_TheRouterIsAskedForThroughItsPort) {
   EXPECT_EQ(sw->drops(1, DropReason::unhandled), 1u) << "and elsewhere it is no router";
 }
 
-// No group passes a router: who is behind it gets a copy of its own, once, and nobody else does.
+// No group passes a router: a member behind it gets a copy of its own, once, and no other does.
 TEST_F(Routed, O12_AResultGoesToTheGroupAndToEachMemberBehindARouterOnce) {
   answer();
   join();
@@ -211,7 +211,7 @@ TEST_F(Routed, O12_TheRoutersOwnAddressMayChangeUnderARunningJob) {
 TEST_F(Routed, WhatHasNoNextHopIsCountedAndTheOthersGetTheirs) {
   answer();
   join();
-  // Nobody answers any more, until it is forgotten.
+  // The router answers no more, until it is forgotten.
   sw->now = sw->now + NextHops::kLife;
   sw->turn();
   sw->sent(1);

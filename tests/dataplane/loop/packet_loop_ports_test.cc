@@ -37,7 +37,7 @@ TEST_P(WorkerPorts, APortComesAndGoesWhileOthersLoseNothing) {
     settle(sw);
     got.collect({0, 1});
     EXPECT_EQ(sw.packet_loops().port_counters(place).rx_packets.get(), 0u) << "of the one before";
-    // Who is behind it learns, and is learned.
+    // The host behind it learns, and is learned.
     sw.inject(place, l2_frame(host(1), host(9)));
     settle(sw);
     EXPECT_EQ(sw.sent(0).size(), 1u);
@@ -54,7 +54,7 @@ TEST_P(WorkerPorts, APortComesAndGoesWhileOthersLoseNothing) {
     sw.reload(file, traffic);
     settle(sw);
     got.collect({0, 1});
-    // It is nobody's way to host 9 any more.
+    // It is not the way to host 9 any more.
     settle(sw);
     sw.inject(0, l2_frame(host(9), host(1)));
     settle(sw);
@@ -97,7 +97,7 @@ TEST(PortSteps, O1_WhoReadsCountersReadsThoseOfOnePort) {
       over.store(true);
       if (reader.joinable()) reader.join();
     };
-    // The change is gone when reload() returns, and nobody holds the configuration here.
+    // The change is gone when reload() returns, and no thread holds the configuration here.
     sw.reload(round % 2 == 0 ? other : file, [&](Step step, std::size_t lcore) {
       sw.inject(0, l2_frame(kEverybody, host(1)));
       sw.turn();
@@ -110,14 +110,14 @@ TEST(PortSteps, O1_WhoReadsCountersReadsThoseOfOnePort) {
   EXPECT_EQ(sw.packet_loops().port_counters(0).rx_packets.get(), 1u + 6u * 12u);
 }
 
-// A change that comes late, while somebody reads: the old list stays as it is as long as the
+// A change that comes late, while a thread reads: the old list stays as it is as long as the
 // change.
 TEST(PortSteps, O1_WhoReadsQueuesKeepsThemThroughAChange) {
   auto file = with_lcores(2, 3);
   for (auto& port : file.ports) port.lcores = {0};
   RingSwitch sw(file);
   const auto read = sw.packet_loop(0).queues();
-  const auto ports = [](std::span<const PacketLoop::Queue> queues) {
+  const auto ports = [](std::span<const PolledQueue> queues) {
     std::vector<std::uint16_t> out;
     for (const auto& queue : queues) out.push_back(queue.port);
     return out;

@@ -119,7 +119,7 @@ TEST_F(Switching, ArpForTheSwitchIsAnsweredNotFlooded) {
   EXPECT_EQ(view.destination, host(1));
   EXPECT_EQ(wire::parse_arp(view.payload)->sender_mac, kSwitchMac);
   EXPECT_TRUE(sw.sent(1).empty());
-  // For anybody else it is a broadcast like any other.
+  // For any other address it is a broadcast like others.
   wire::write_arp_request(host(1), 0x0A4D0001, 0x0A4D0002, request);
   EXPECT_EQ(pass(0, request), (Counts{0, 1, 1}));
 }
@@ -215,7 +215,7 @@ TEST_F(Switching, DownLinkDropsAtOnce) {
   EXPECT_EQ(pass(0, l2_frame(kEverybody, host(1))), (Counts{0, 1, 1}));
 }
 
-// Who was behind it may be elsewhere, and would be cut off until the address ages or it speaks.
+// A host behind it may be elsewhere, and would be cut off until the address ages or it speaks.
 TEST_F(Switching, AddressesBehindALinkThatGoesDownAreForgotten) {
   pass(1, l2_frame(kEverybody, host(2)));
   pass(2, l2_frame(kEverybody, host(3)));
@@ -338,8 +338,8 @@ TEST(StaticForwarding, GoesToItsPortWithoutLearning) {
   EXPECT_TRUE(sw.sent(1).empty());
 }
 
-// Whoever sends as a host that is elsewhere for good is not heard: neither its frames, nor its
-// packets to a job.
+// A sender that poses as a host that is elsewhere for good is not heard: neither its frames, nor
+// its packets to a job.
 TEST(StaticForwarding, C1_ItsAddressComesThroughItsPortOnly) {
   auto config = test_config(3);
   config.forwarding.static_macs = {{host(9), "p2"}};

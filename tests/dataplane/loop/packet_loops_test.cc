@@ -87,7 +87,7 @@ TEST(PacketLoops, AJobGivesTheSameBitsWhicheverLcoreOwnsIt) {
   for (const auto& [header, payload] : results) EXPECT_EQ(payload, results[0].second);
 }
 
-// A packet that names nobody's job is answered where it came in.
+// A packet of an unknown job is answered where it came in.
 TEST(PacketLoops, AnUnknownJobIsRefusedByWhoHasIt) {
   auto config = two_lcores(2);
   config.jobs = {job_of(4)};
@@ -243,8 +243,8 @@ TEST(PacketLoops, WhatOneLearnsAllKnow) {
   EXPECT_EQ(sw.packet_loop(0).fdb().lookup(mac(7), 0, sw.now), std::nullopt);
   sw.turn(0);
   EXPECT_EQ(sw.packet_loop(0).fdb().lookup(mac(7), 0, sw.now), 3);
-  // A steady source is told of again, so that nobody's copy ages: here after an eighth of 300 s, at
-  // most a second.
+  // A steady source is told of again, so that no copy ages: here after an eighth of 300 s, at most
+  // a second.
   const auto& counters = sw.packet_loops().handover()->path(1, 0).counters;
   EXPECT_EQ(counters.addresses.get(), 1u);
   sw.inject(3, plain_frame(7, 9));

@@ -53,7 +53,7 @@ TEST(GroupKeeper, O1_AMessageGoesToTheFirstLcoreAndTakesEffectOnAll) {
     EXPECT_EQ(sw.packet_loop(lcore).snooping()->routers(0, sw.now), mask_of(1)) << lcore;
   }
   for (const std::size_t port : {0u, 2u, 3u}) EXPECT_EQ(sw.sent(port).size(), 1u) << port;
-  // A member on lcore 2; frames of the group are forwarded by whoever receives them.
+  // A member on lcore 2; each lcore forwards the frames of the group that it receives.
   sw.inject(2, igmp_frame(0x16, kTestGroup4));
   turn(sw, 3);
   EXPECT_EQ(sw.sent(1).size(), 1u) << "the report, to the router";
@@ -81,7 +81,7 @@ TEST(GroupKeeper, WhatIsKnownIsToldOnce) {
   EXPECT_EQ(told(), 2u) << "a querier, and a member";
 }
 
-// Its ports are polled by different lcores: the last word counts, whoever heard it.
+// Its ports are polled by different lcores: the last word counts, whichever lcore heard it.
 TEST(GroupKeeper, OneAskedAndAnotherLeftBehindTheSamePort) {
   auto config = snooping_lcores(3, 2);
   config.ports[1].queues = 2;
@@ -131,8 +131,8 @@ TEST(GroupKeeper, O1_AFloodOfReportsIsBoundedAndCountedAndLeavesOthersHeard) {
   EXPECT_EQ(sw.buffers_in_use(), 0u);
 }
 
-// Whoever polls the port: each lcore lets as much through as the port may say, which is all that
-// the keeper looks into, and the way to it stays free.
+// Each lcore that polls the port lets as much through as the port may say, which is all that the
+// keeper looks into, and the way to it stays free.
 TEST(GroupKeeper, O1_ThroughSeveralLcoresAPortSaysNoMoreThanThroughOne) {
   auto config = snooping_lcores(3, 2);
   config.ports[1].queues = 2;

@@ -81,7 +81,7 @@ TEST(GroupMessage, AReportHasRoomForSoManyRecords) {
   EXPECT_EQ(room(bent), 101u) << "whatever it says of itself";
 }
 
-// Whatever is cut off a message, or bent in it, is noticed.
+// A message that is cut off or damaged anywhere is noticed.
 TEST(GroupMessage, DamageIsNoticed) {
   for (const Bytes& whole : {igmp_frame(0x16, kTestGroup4), igmp3_frame({{2, kTestGroup4, 1}}),
                              mld_frame(131, 0x77), mld2_frame({{4, 0x77, 1}})}) {
@@ -94,7 +94,7 @@ TEST(GroupMessage, DamageIsNoticed) {
     for (std::size_t at = headers; at < whole.size(); ++at) {
       Bytes bent = whole;
       bent[at] ^= std::byte{1};
-      // A type that is no longer one of ours is somebody else's affair.
+      // A type that is no longer one of ours is no group message.
       const GroupKind kind = read(bent).kind;
       EXPECT_TRUE(kind == GroupKind::malformed || kind == GroupKind::none) << at;
       if (at != headers) {

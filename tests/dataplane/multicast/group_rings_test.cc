@@ -30,7 +30,7 @@ TEST(GroupRing, O1_AFloodOfMessagesThroughOnePortLeavesOthersRoom) {
   EXPECT_TRUE(way.give(of_port(0)));
   EXPECT_EQ(way.counters().messages_full.get(), 2u);
   EXPECT_EQ(way.counters().messages.get(), kAll / 2 + kAll / 4 + 1);
-  // What was taken makes room again, for whoever has least on the way.
+  // Messages that were taken make room again, for the port with the least in flight.
   EXPECT_EQ(take(way, 8), 8u);
   EXPECT_FALSE(way.give(of_port(3))) << "56 on the way, room for 39";
   EXPECT_TRUE(way.give(of_port(7)));

@@ -43,7 +43,7 @@ TEST(GroupTable, LeavingShortensButNeverProlongs) {
   EXPECT_TRUE(table.lookup(group(1), 0, at(51)));
   EXPECT_FALSE(table.lookup(group(1), 0, at(52)));
   EXPECT_EQ(table.counters().left.get(), 2u);
-  table.join(group(1), 0, 2, at(300));  // somebody else is there
+  table.join(group(1), 0, 2, at(300));  // another port is there
   EXPECT_TRUE(table.lookup(group(1), 0, at(299)));
 }
 
@@ -186,7 +186,7 @@ TEST(GroupTable, C1_AGroupThatOthersWantStays) {
   EXPECT_FALSE(table.lookup(group(3), 0, at(1)));
 }
 
-// Whoever is left is charged with it.
+// A port that is left is charged with it.
 TEST(GroupTable, C1_WhoLeavesIsChargedNoMore) {
   GroupTable table(2, 1);
   for (std::uint8_t n = 0; n < 2; ++n) {

@@ -68,7 +68,8 @@ TEST(GroupView, AGroupThatHasMovedStays) {
   EXPECT_EQ(view.members(group(3), 0, {}), 8u);
 }
 
-// Whatever happens in a table, and however late it is told of: when all is told, both are the same.
+// For any events in a table, and however late it is told of them: when all is told, both are the
+// same.
 TEST(GroupView, EndsAsTheTableThatItIsToldOf) {
   constexpr std::uint32_t kGroups = 8;
   constexpr std::uint32_t kSeed = 20261124;

@@ -44,7 +44,7 @@ std::vector<std::size_t> pass_through(RingSwitch& sw, std::size_t port, const By
   return out;
 }
 
-// p0 has a router, p1 and p2 hosts, p3 nobody in particular.
+// p0 has a router, p1 and p2 hosts, p3 a sender.
 class Snoop : public testing::TestWithParam<std::size_t> {
  protected:
   RingSwitch sw{with_lcores(snooping_config(), GetParam())};
@@ -77,7 +77,7 @@ TEST_P(Snoop, AGroupGoesToItsMembersAndToRouters) {
   EXPECT_EQ(data4(0), (Ports{1}));
   EXPECT_EQ(pass(2, igmp3_frame({{4, kTestGroup4, 0}})), (Ports{0}));
   EXPECT_EQ(data4(3), (Ports{0, 1, 2}));
-  // A group that nobody has asked for is not held back, by default.
+  // A group that no port has asked for is not held back, by default.
   EXPECT_EQ(pass(3, ipv4_frame({}, wire::multicast_mac(0xE0010299))), (Ports{0, 1, 2}));
 }
 
@@ -105,7 +105,7 @@ TEST_P(Snoop, Ipv6Likewise) {
   EXPECT_EQ(data6(3), (Ports{0, 1}));
   EXPECT_EQ(pass(1, mld2_frame({{3, 0x77, 0}})), (Ports{0}));
   sw.now = sw.now + Duration::seconds(2);
-  EXPECT_EQ(data6(3), (Ports{0, 1, 2}));  // nobody's again
+  EXPECT_EQ(data6(3), (Ports{0, 1, 2}));  // no port's again
   // A querier of the other kind is none.
   EXPECT_EQ(pass(1, igmp_frame(0x16, kTestGroup4)), (Ports{0}));
   EXPECT_EQ(data4(3), (Ports{0, 1, 2}));
@@ -116,14 +116,14 @@ TEST_P(Snoop, MembersLeaveAndAge) {
   pass(1, igmp_frame(0x16, kTestGroup4));
   pass(2, igmp_frame(0x16, kTestGroup4));
   pass(1, igmp_frame(0x17, kTestGroup4));
-  EXPECT_EQ(data4(3), (Ports{0, 1, 2}));  // somebody else there may still want it
+  EXPECT_EQ(data4(3), (Ports{0, 1, 2}));  // another host there may still want it
   sw.now = sw.now + Duration::seconds(2);
   EXPECT_EQ(data4(3), (Ports{0, 2}));
   sw.now = sw.now + Duration::seconds(250);
   pass(0, igmp_frame(0x11, 0));
   EXPECT_EQ(data4(3), (Ports{0, 2}));
   sw.now = sw.now + Duration::seconds(8);
-  EXPECT_EQ(data4(3), (Ports{0, 1, 2}));  // 260 s of silence: nobody asks for it
+  EXPECT_EQ(data4(3), (Ports{0, 1, 2}));  // 260 s of silence: no host asks for it
   for (int turn = 0; turn < 8; ++turn) sw.turn();
   EXPECT_EQ(sw.packet_loop().snooping()->groups().counters().groups.get(), 0u);
   // Without its querier, the network is a plain one again.
@@ -138,7 +138,7 @@ TEST_P(Snoop, QueriersWithoutAnAddressAreNoRouters) {
   pass(0, igmp_frame(0x11, 0, 0));
   EXPECT_EQ(pass(1, igmp_frame(0x16, kTestGroup4)), (Ports{0}));
   EXPECT_EQ(data4(3), (Ports{1}));
-  // Of the other kind nobody asks.
+  // No host asks for the other kind.
   EXPECT_EQ(pass(1, mld_frame(131, 0x77)), (Ports{0, 2, 3}));
 }
 
@@ -174,7 +174,7 @@ TEST_P(Snoop, C1_BehindAPortThatGoesNobodyAsks) {
   EXPECT_EQ(pass(1, igmp_frame(0x16, kTestGroup4)), Ports{3});
 }
 
-// Of a port that says more than it may the rest is dropped, and nobody else's.
+// Reports beyond a port's limit are dropped, and no other port's.
 TEST_P(Snoop, O1_AFloodOfReportsIsLimitedByPort) {
   constexpr std::size_t kGroups = 182;  // in 1,500 bytes; and room for one more
   constexpr std::size_t kHeard = Snooping::kGroupsPerSecond / (kGroups + 1);
@@ -206,7 +206,7 @@ TEST_P(Snoop, O1_AFloodOfDamagedReportsIsLimitedLikewise) {
   EXPECT_EQ(sw.drops(1, DropReason::snooping_limit), kHeard);
 }
 
-// Nobody there becomes a router, and the querier of the VLAN does not hear of it.
+// No port there becomes a router's, and the querier of the VLAN does not hear of it.
 class SnoopKeys : public testing::TestWithParam<std::size_t> {};
 INSTANTIATE_TEST_SUITE_P(Lcores, SnoopKeys, testing::Values(1u, 2u));
 

@@ -65,7 +65,7 @@ TEST(FaultGuard, C1_WhoUnmapsDoesNotWaitForALoopToStop) {
   thread.join();
 }
 
-// Whatever the call had begun, it ends.
+// The call ends, whatever it had begun.
 TEST(FaultGuard, ACallEndsWithoutTheFileThatWasTruncated) {
   install_fault_handlers();
   const int fd = memfd_create("guard", 0);

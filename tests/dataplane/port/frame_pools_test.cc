@@ -38,7 +38,7 @@ std::vector<unsigned> in_use(RingSwitch& sw) {
   return out;
 }
 
-// Whose buffers frames are in that left through a port, 0 or 1; they are freed.
+// Sockets of the buffers of frames that left through a port; they are freed.
 std::vector<int> sockets_of(RingSwitch& sw, std::size_t port) {
   std::vector<int> out;
   for (rte_mbuf* frame : sw.sent_buffers(port)) {
@@ -114,7 +114,7 @@ TEST(FramePools, ASocketWithoutMemoryHasNone) {
   EXPECT_EQ(pools[0].socket(), 0);
   const std::string socket = config::socket_name(other_socket());
   EXPECT_THAT(lines.lines, Contains(AllOf(HasSubstr("on socket " + socket), HasSubstr("wanted"),
-                                          HasSubstr("got none: others stand in"))));
+                                          HasSubstr("got none: other pools stand in"))));
   EXPECT_EQ(pools.of_lcore(1), pools[0].get());
 }
 
@@ -148,7 +148,7 @@ TEST(TwoPools, FramesCrossAndGoHome) {
     settle(sw);
     EXPECT_THAT(sockets_of(sw, 0), ElementsAre(1));
   }
-  // To everybody, and in pieces.
+  // A broadcast, and in pieces.
   sw.inject(1, l2_frame(kEverybody, host(2), 1000), 3);
   settle(sw);
   for (const std::size_t port : {0u, 2u, 3u}) EXPECT_THAT(sockets_of(sw, port), ElementsAre(1));

@@ -1,4 +1,4 @@
-// What needs no interface of one's own; tests/system/test_interfaces.py has the rest.
+// Tests that need no interface of their own; tests/system/test_interfaces.py has the rest.
 #include "dataplane/port/kernel_interface.h"
 
 #include <gmock/gmock.h>

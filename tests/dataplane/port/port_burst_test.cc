@@ -1,14 +1,18 @@
-// A memif client that takes away the memory which it shares, and keeps its control socket: its
-// frames are nobody's, no buffer is lost, and the next client finds the port as it was.
+// A peer of DPDK's memif driver that takes away the memory which it shares, and keeps its control
+// socket: its frames reach no job, no buffer is lost, and the next one finds the port as it was.
+// The driver is the server here, which lets the peer do most harm; and a client of the switch's own
+// server that breaks the protocol.
 #include "dataplane/port/port_burst.h"
 
 #include <gtest/gtest.h>
+#include <rte_dev.h>
 #include <rte_mbuf.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <charconv>
 #include <chrono>
@@ -42,6 +46,14 @@ config::PortConfig memif_port() {
           "net_memif" + std::to_string(ports_made) + ",role=server,id=0,socket=" + socket_name() +
               ",rsize=10,bsize=2048",
           1500};
+}
+
+std::uint16_t probe(const config::PortConfig& config) {
+  EXPECT_EQ(rte_dev_probe(config.devargs.c_str()), 0);
+  std::uint16_t ethdev = 0;
+  const std::string device = parse_devargs(config.devargs).device;
+  EXPECT_EQ(rte_eth_dev_get_port_by_name(device.c_str(), &ethdev), 0);
+  return ethdev;
 }
 
 // The library seals its memory, which then cannot get smaller: a client that means harm shares
@@ -118,7 +130,8 @@ class LostPeer : public testing::Test {
   }
 
   RingSwitch sw{test_config(1)};
-  Port port{memif_port()};
+  const config::PortConfig config{memif_port()};
+  Port port{config, probe(config)};
   Lanes lanes;
   Transmitter transmitter{lanes, sw.pool()};
   std::optional<Client> client;
@@ -254,6 +267,64 @@ TEST_F(LostPeer, O1_TheLinkMonitorSaysSoAndPutsItOut) {
   EXPECT_EQ(lines,
             "port m: its peer took away the memory that both share, and is disconnected\n"
             "port m: link down\nport m: link up\n");
+}
+
+// A client of the switch's own server. Its memory, which it may write to as it likes:
+class Vandal {
+ public:
+  explicit Vandal(const MemifRings& rings)
+      : bytes_(rings.memory_bytes()),
+        memory_(static_cast<std::byte*>(
+            ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, rings.memory_fd(), 0))) {}
+  ~Vandal() { ::munmap(memory_, bytes_); }
+  Vandal(const Vandal&) = delete;
+  Vandal& operator=(const Vandal&) = delete;
+  // The head of a ring jumps.
+  void jump(bool to_server) const {
+    auto& ring =
+        *reinterpret_cast<worker::memif::RingHeader*>(memory_ + MemifRings::ring_offset(to_server));
+    std::atomic_ref(ring.head).fetch_add(0x8000);
+  }
+
+ private:
+  std::size_t bytes_;
+  std::byte* memory_;
+};
+
+TEST(MemifServerBurst, C1_AHeadThatJumpsPutsItsClientOutAndNoOtherOne) {
+  RingSwitch sw{test_config(1)};
+  std::mutex guard;
+  std::string lines;
+  Port port{memif_port()};
+  port.set_up(std::array{sw.pool()});
+  const std::array<Port*, 1> ports = {&port};
+  LinkMonitor monitor(ports, {{&sw.packet_loop(), [] {}}}, [&](const std::string& line) {
+    const std::lock_guard lock(guard);
+    lines += line + '\n';
+  });
+  std::array<rte_mbuf*, kBurst> burst{};
+  std::uint16_t count = 0;
+  for (const bool to_server : {true, false}) {
+    MemifRings rings;
+    worker::MemifControl control(socket_name(), 0, rings, Duration::seconds(10));
+    while (!port.link_up()) sched_yield();
+    Vandal(rings).jump(to_server);
+    burst[0] = make_frame(sw.pool(), Bytes(100, std::byte{2}));
+    EXPECT_EQ(receive_burst(port, 0, burst.data() + 1, kBurst - 1, count), !to_server);
+    EXPECT_EQ(transmit_burst(port, 0, burst.data(), 1, count), to_server);
+    if (count == 0) rte_pktmbuf_free(burst[0]);
+    EXPECT_FALSE(port.link_up()) << "at once";
+    while (!control.server_left()) sched_yield();
+  }
+  MemifRings rings;
+  const worker::MemifControl control(socket_name(), 0, rings, Duration::seconds(10));
+  while (!port.link_up()) sched_yield();
+  EXPECT_EQ(port.link_losses(), 2u);
+  EXPECT_EQ(sw.buffers_in_use(), 0u);
+  const std::lock_guard lock(guard);
+  EXPECT_NE(lines.find("port m: its peer broke memif's protocol, and is disconnected\n"),
+            std::string::npos)
+      << lines;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What becomes of a wish at devices that have none of it: the next best, and their own words.
+// Steering on devices without rules or hashes: the next best, and the device's own words.
 #include "dataplane/port/steering.h"
 
 #include <gmock/gmock.h>

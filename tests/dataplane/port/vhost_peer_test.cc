@@ -1,5 +1,5 @@
 // A virtual machine that takes away the memory which it shares, and keeps its control socket: its
-// frames are nobody's, no buffer is lost, and the next one finds the port as it was.
+// frames reach no job, no buffer is lost, and the next one finds the port as it was.
 #include "dataplane/port/vhost_peer.h"
 
 #include <gtest/gtest.h>
@@ -108,7 +108,7 @@ TEST_F(LostGuest, C1_WhatIsSentIntoTruncatedMemoryIsDroppedAndFreed) {
   EXPECT_EQ(counters().tx_packets.get(), 3 * 2 * 3 + 1u);
 }
 
-// Of a huge page no part can be replaced.
+// No part of a huge page can be replaced.
 TEST_F(LostGuest, C1_SoItIsOnHugePages) {
   expect_sending_survives(true);
 }

@@ -47,7 +47,7 @@ TEST_P(WorkerReopen, C1_APortIsOpenedAgainWhileOthersLoseNothing) {
     for (const auto& packet_loop : sw.packet_loops()) polled += packet_loop->queues().size();
     EXPECT_EQ(polled, 2u + queues);
     EXPECT_EQ(sw.packet_loops().port_counters(2).rx_packets.get(), received) << "its counters stay";
-    // Whoever is behind it is known still, and may send on each of its queues.
+    // The host behind it is known still, and may send on each of its queues.
     sw.inject(0, l2_frame(host(3), host(1)));
     settle(sw);
     EXPECT_EQ(sw.sent(2).size(), 1u);

@@ -100,7 +100,7 @@ TEST(FrameWriter, AShardOfAPlaneHasAPortOfItsOwn) {
 }
 
 // All shards of a switch reach its parent from one place, to which they are bound (rule 18).
-// Rule 15: data may be marked on its way; what nobody would act on may not.
+// Rule 15: data may be marked on its way; packets whose marks have no effect may not.
 TEST(FrameWriter, Rule15_DataListensToMarks) {
   const FrameWriter writer(switch_config(wire::Integrity::udp_checksum));
   std::array<std::byte, 2048> frame;

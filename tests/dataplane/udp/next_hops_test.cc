@@ -28,7 +28,7 @@ config::SwitchConfig routed() {
 
 class Routers : public testing::Test {
  protected:
-  // Who is asked now.
+  // Routers that are asked now.
   std::vector<std::uint32_t> asked() {
     std::vector<std::uint32_t> who;
     hops.expire(
@@ -187,7 +187,7 @@ TEST_F(Routers, Rule16_AnotherConfigurationKeepsWhatIsKnown) {
   EXPECT_EQ(next.toward(0x0B000001)->mac, std::nullopt);
 }
 
-// What one loop hears it tells the others, but nobody fills their rings with it.
+// A loop tells the others what it hears, but a sender cannot fill their rings with it.
 TEST_F(Routers, AreTalkedAboutNowAndThen) {
   asked();
   EXPECT_TRUE(intercept(kMac, true));

@@ -31,7 +31,7 @@ constexpr std::size_t kDatagramBytes = 1200;
 class UdpPortTest : public ::testing::Test {
  public:
   UdpPortTest() : UdpPortTest(kDatagramBytes, {}) {}
-  // Of a job whose packets need fragments, where some are taken.
+  // A port for a job whose packets need fragments, where some are taken.
   UdpPortTest(std::size_t datagram_bytes, const config::FragmentsConfig& fragments) {
     start_test_eal();
     in_ = make_ring();
@@ -258,7 +258,7 @@ TEST_F(UdpPortTest, AnswersArp) {
   EXPECT_FALSE(arp_of(frames[0]).is_request);
   EXPECT_EQ(arp_of(frames[0]).sender_mac, kOwnMac);
   EXPECT_EQ(arp_of(frames[0]).target_ip, kRootIp);
-  // Who asks says where it is.
+  // A peer that asks says where it is.
   say("hello");
   EXPECT_EQ(sent().size(), 1u);
 }
@@ -278,7 +278,7 @@ TEST_F(UdpPortTest, APortThatTakesNoMoreHoldsABacklogAndLosesTheRest) {
   EXPECT_EQ(later, UdpPort::kBacklog);
 }
 
-// Of datagrams of 8 KiB and more, over an MTU of 1500.
+// Datagrams of 8 KiB and more, over an MTU of 1500.
 class FragmentsOfUdpPort : public UdpPortTest {
  public:
   FragmentsOfUdpPort()
@@ -393,7 +393,7 @@ TEST_F(FragmentsOfUdpPort, ALongPingIsAnswered) {
   EXPECT_EQ(sent().size(), 3u);
 }
 
-// Nobody who has not asked for fragments gets any.
+// A port without `fragments` gets none.
 TEST_F(UdpPortTest, WithoutFragmentsTheyAreDropped) {
   for (const Bytes& piece : cut(datagram(std::string(3000, 'x'), to_us()), 7)) inject(piece);
   receive();

@@ -40,7 +40,7 @@ std::vector<std::string> workers_of(const Job& job) {
 class AdmissionTest : public testing::Test {
  protected:
   AdmissionTest() { set_slots(4096); }
-  // Of each switch; a job's window is 64.
+  // Slots of each switch; a job's window is 64.
   void set_slots(std::uint32_t slots) {
     Inventory inventory = two_level_tree();
     for (auto& sw : inventory.switches) sw.slots = slots;
@@ -205,6 +205,37 @@ TEST_F(AdmissionTest, IsTheSameAfterARestart) {
   EXPECT_THROW(after.restore(copy, at(9)), std::invalid_argument);
   copy.request.job.config.name = "other";
   EXPECT_THROW(after.restore(copy, at(9)), std::invalid_argument);
+}
+
+JobRequest seated(const std::string& name, const std::vector<std::string>& workers) {
+  JobRequest made = request(name, static_cast<std::uint32_t>(workers.size()));
+  for (const std::string& worker : workers)
+    made.job.members.push_back({static_cast<std::uint32_t>(made.job.members.size()), worker});
+  return made;
+}
+
+TEST_F(AdmissionTest, C2_AJobOfPodsIsAdmittedAtOnceOrNothingChanges) {
+  Inventory inventory = leased_tree(64);
+  admission_.set_topology(assemble(inventory));
+  const auto first = admission_.admit_now(seated("one", {"w0", "w1"}), "g", at(0));
+  EXPECT_NE(first.id, 0u);
+  EXPECT_EQ(job("one").owner, "g");
+  EXPECT_THAT(workers_of(job("one")), ElementsAre("w0", "w1"));
+  const auto second = admission_.admit_now(seated("two", {"w2", "w3"}), "h", at(0));
+  EXPECT_EQ(second.id, 0u);
+  EXPECT_THAT(second.shortage, HasSubstr("needs 64 slots at A, which has 64 and 64 in use"));
+  EXPECT_THAT(second.full, ElementsAre("A"));
+  EXPECT_FALSE(admission_.jobs().contains("two"));
+  EXPECT_NE(admission_.admit_now(seated("two", {"w3", "w4"}), "h", at(0)).id, 0u);
+  EXPECT_THAT(admission_.admit_now(seated("two", {"w2"}), "i", at(0)).shortage,
+              HasSubstr("another job is called two"));
+}
+
+TEST_F(AdmissionTest, C2_LeasedPortsAreForContainersAlone) {
+  admission_.set_topology(assemble(leased_tree()));
+  EXPECT_THAT(submit(request("one", 1)).reason, HasSubstr("0 workers can be used"));
+  EXPECT_THAT(submit(seated("one", {"w0"})).reason,
+              HasSubstr("worker w0 is a port that containers of node x lease"));
 }
 
 }  // namespace

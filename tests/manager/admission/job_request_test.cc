@@ -39,6 +39,18 @@ TEST(JobRequest, WhatIsWrittenReadsBack) {
   EXPECT_THAT(text, HasSubstr("\njob:\n"));
 }
 
+TEST(JobRequest, T13_StragglersMayBeTheManagers) {
+  const std::string job = "job:\n  name: a\n  workers: 2\n";
+  EXPECT_EQ(parse_job_request("tenant: a\n" + job, "f").policy, PolicyOwner::by_switch);
+  const std::string managed =
+      "tenant: a\npolicy: manager\n" + job + "  stragglers: {exclude: largest}\n";
+  const JobRequest request = parse_job_request(managed, "f");
+  EXPECT_EQ(request.policy, PolicyOwner::manager);
+  EXPECT_EQ(parse_job_request(dump(request), "f").policy, PolicyOwner::manager);
+  EXPECT_THAT(error_of("tenant: a\npolicy: manager\n" + job), HasSubstr("leaves it nothing to do"));
+  EXPECT_THAT(error_of("tenant: a\npolicy: me\n" + job), HasSubstr("policy: 'me'"));
+}
+
 TEST(JobRequest, MistakesAreNamedWithLineAndKey) {
   EXPECT_THAT(error_of("priority: 1\njob:\n  name: a\n  workers: 2\n"),
               HasSubstr("tenant: is missing"));

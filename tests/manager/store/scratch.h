@@ -1,25 +1,10 @@
 // A folder that goes with the test.
 #pragma once
 
-#include <cstdlib>
-#include <filesystem>
-#include <string>
+#include "tests/database/scratch.h"
 
 namespace tributary::manager {
 
-class Scratch {
- public:
-  Scratch() {
-    std::string name = std::filesystem::temp_directory_path() / "manager-store-XXXXXX";
-    path_ = mkdtemp(name.data());
-  }
-  ~Scratch() { std::filesystem::remove_all(path_); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  [[nodiscard]] std::string file() const { return path_ / "manager.db"; }
-
- private:
-  std::filesystem::path path_;
-};
+using database::Scratch;
 
 }  // namespace tributary::manager

@@ -35,6 +35,22 @@ TEST(Store, ACommitIsAsSmallAsEveryStoreTakes) {
   EXPECT_THROW(writer.commit(large), std::logic_error);
 }
 
+TEST(Store, C2_TwoWritersCommitAtOnceOrNotAtAll) {
+  const Scratch scratch;
+  const auto store = open_store("sqlite:" + scratch.file());
+  Writer jobs(*store, {"jobs/"});
+  Writer pods(*store, {"pods/"});
+  const std::vector<Write> job = {{"jobs/a", "1", 0}};
+  const std::vector<Write> pod = {{"pods/a", "1", 0}};
+  const std::vector<Write> stale = {{"pods/b", "1", 7}};
+  EXPECT_THROW(jobs.commit_with(job, pods, stale), StoreError);
+  EXPECT_TRUE(store->list("").empty());
+  EXPECT_THROW(jobs.commit_with(pod, pods, job), std::logic_error);
+  const auto revisions = jobs.commit_with(job, pods, pod);
+  ASSERT_EQ(revisions.size(), 2u);
+  EXPECT_EQ(store->get("pods/a")->revision, revisions[1]);
+}
+
 TEST(Store, AnAddressNamesItsKind) {
   EXPECT_THROW(open_store("file.db"), std::invalid_argument);
   EXPECT_THROW(open_store("sqlite:"), std::invalid_argument);

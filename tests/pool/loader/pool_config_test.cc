@@ -20,7 +20,7 @@ const std::string kGood = R"(pool:
   dataset: {store: "file:///data", manifest: /m, format: fixed, record_bytes: 784, header_bytes: 16}
   eviction: {policy: oldest, high_water: 80, lease: 3s}
   prefetch: {parallel: 3, retries: 1, on_damaged: stop, stall_timeout: 4s}
-  load: {amount: 64 MiB, target: "gpu:1"}
+  load: {amount: 64 MiB, target: "gpu:1", gpu_path: direct}
 )";
 
 std::string problem_with(const std::string& from, const std::string& to) {
@@ -44,12 +44,14 @@ TEST(PoolConfig, L3ReadsEveryKeyAndWritesItAgain) {
   EXPECT_EQ(config.timeouts.stall, Duration::seconds(4));
   EXPECT_EQ(config.load.amount, (Amount{64 << 20, true}));
   EXPECT_EQ(config.load.target, "gpu:1");
+  EXPECT_EQ(config.load.gpu_path, GpuPath::direct);
   EXPECT_EQ(dump(parse_pool_config(dump(config), "again")), dump(config));
 }
 
 TEST(PoolConfig, SaysWhereAndWhatIsAllowed) {
   EXPECT_THAT(problem_with("64 MiB", "0"), HasSubstr("pool.load.amount"));
   EXPECT_THAT(problem_with("gpu:1", "gpu:"), HasSubstr("host, or gpu:N"));
+  EXPECT_THAT(problem_with("direct", "fast"), HasSubstr("bounce, direct, unchecked"));
   EXPECT_THAT(problem_with("file:///data", "ftp://h"), HasSubstr("allowed: file, s3, webhdfs"));
   EXPECT_THAT(problem_with("name: b", "name: a"), HasSubstr("another node's name"));
   EXPECT_THAT(problem_with("10.0.0.2", "10.0.0.1"), HasSubstr("another node's address"));

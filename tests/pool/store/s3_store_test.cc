@@ -51,6 +51,18 @@ TEST(PoolS3Store, ListsAllPages) {
   EXPECT_THAT(stub.heads()[0], HasSubstr("x-amz-content-sha256"));
 }
 
+TEST(PoolS3Store, L1KeysMayHaveEveryCharacterReference) {
+  const auto name = [](const std::string& key) {
+    return parse_s3_page(page(object(key, 1))).objects.at(0).name;
+  };
+  EXPECT_EQ(name("&lt;a&gt; &quot;b&quot; &apos;c&apos;"), "<a> \"b\" 'c'");
+  EXPECT_EQ(name("it&#x27;s &#39;d&#39; &#xE9;&#8364;&#x1F600;"),
+            "it's 'd' \u00E9\u20AC\U0001F600");
+  EXPECT_EQ(name("&amp;lt; &amp;#39;"), "&lt; &#39;") << "each is resolved once";
+  for (const std::string plain : {"&", "a&b;", "&;", "&#;", "&#x;", "&#x110000;", "&#39", "&#3 9;"})
+    EXPECT_EQ(name(plain), plain);
+}
+
 TEST(PoolS3Store, ObjectThatChangedIsNoticed) {
   HttpStub stub(
       [](const std::string&) { return HttpStub::answer(206, "data", "ETag: \"e2\"\r\n"); });

@@ -9,7 +9,7 @@
 namespace tributary::sim {
 namespace {
 
-// What nobody may read any more.
+// Reads bytes that must not be read any more.
 [[gnu::no_sanitize_address]] bool is_all(std::span<const std::byte> bytes, std::byte value) {
   for (std::size_t i = 0; i < bytes.size(); ++i)
     if (bytes.data()[i] != value) return false;

@@ -119,6 +119,16 @@ TEST(ScenarioFile, HowAJobSumsMustBePossible) {
               AllOf(HasSubstr("bad.yaml:2:"), HasSubstr("ranks of A, 2-4, are no bracket")));
 }
 
+TEST(ScenarioFile, NamedDataNeedsWholePayloads) {
+  EXPECT_EQ(errors_of("jobs:\n  - {id: 1, chunk_bytes: 256, named_bytes: 9}\n"), "accepted");
+  for (const char* const bad :
+       {"jobs:\n  - {id: 1, chunk_bytes: 248, named_bytes: 9}\n",
+        "jobs:\n  - {id: 1, chunk_bytes: 256, named_bytes: 9, payload: modelled}\n",
+        "jobs:\n  - {id: 1, chunk_bytes: 256, named_bytes: 9, resizes: [{op: 0, workers: 1}]}\n",
+        "jobs:\n  - {id: 1, chunk_bytes: 256, named_bytes: 9}\nlinks: {stray: 1}\n"})
+    EXPECT_THAT(errors_of(bad), HasSubstr("jobs[0].named_bytes: needs real payloads"));
+}
+
 TEST(ScenarioFile, AFileThatIsNotThereIsSaidSo) {
   EXPECT_THROW(load_scenario("/nonexistent/scenario.yaml"), config::ConfigErrors);
 }

@@ -70,6 +70,34 @@ TEST(BestPath, FewestHopsBreaksTiesByLatency) {
   EXPECT_EQ(text_of(network, found[0].links), "a -1-> c -0-> d");
 }
 
+// What all paths begin with is no choice, and a host passes nothing on.
+TEST(BestPath, C7_CandidatesBranchAtTheFirstNodeWithSeveralWays) {
+  PathNetwork network{{"host", "a", "b", "c", "d", "other"}, {}};
+  const auto add = [&](std::size_t from, std::size_t to, std::uint16_t port, std::int64_t us) {
+    network.links.push_back({.from = from,
+                             .to = to,
+                             .egress_port = port,
+                             .latency = Duration::us(us),
+                             .free_bps = 1,
+                             .from_host = from == 0 || from == 5});
+  };
+  add(0, 1, 0, 1);
+  add(1, 0, 0, 1);
+  add(1, 2, 1, 9);
+  add(1, 3, 2, 5);
+  add(1, 5, 3, 0);  // the fastest, but for what is there
+  add(5, 4, 0, 0);
+  add(2, 4, 0, 1);
+  add(3, 4, 0, 1);
+  const auto found = candidates(network, 0, 4, PathGoal::least_latency);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(text_of(network, found[0].links), "host -0-> a -2-> c -0-> d");
+  EXPECT_EQ(text_of(network, found[1].links), "host -0-> a -1-> b -0-> d");
+  EXPECT_EQ(found[0].figures.hops, 3u);
+  EXPECT_EQ(candidates(network, 0, 5, PathGoal::least_latency)[0].figures.hops, 2u);
+  EXPECT_EQ(candidates(network, 5, 1, PathGoal::least_latency).size(), 0u) << "d has no way out";
+}
+
 // A link without figures is not a fast one.
 TEST(BestPath, UnknownLatencyIsWorseThanAnyKnown) {
   const PathNetwork network{

@@ -54,6 +54,35 @@ TEST(PathChooser, C7_LeavesALinkThatBecomesBadWithinASecond) {
   EXPECT_EQ(after.reason, PathReason::stays);
 }
 
+// Ten minutes over two links that are told apart by noise alone, as probes see them.
+TEST(PathChooser, C7_ATreeOnEqualLinksNeverMoves) {
+  PathNetwork network = diamond();
+  PathChooser chooser(0, 3, {.least_gain = Duration::us(200)});
+  chooser.follow(network, 1);
+  Prng random(11);
+  for (std::int64_t ms = 0; ms < 600'000; ms += 100) {
+    for (PathLink& link : network.links)
+      link.latency = Duration::us(static_cast<std::int64_t>(random.below(150)));
+    const PathDecision decision = chooser.decide(network, at_ms(ms));
+    ASSERT_FALSE(decision.changed) << ms;
+    ASSERT_EQ(decision.chosen.links, kByB);
+  }
+}
+
+TEST(PathChooser, FollowsWhatIsInForce) {
+  PathNetwork network = diamond();
+  PathChooser chooser(0, 3, {});
+  chooser.follow(network, 1);
+  PathDecision decision = chooser.decide(network, at_ms(0));
+  EXPECT_FALSE(decision.changed);
+  EXPECT_EQ(decision.chosen.links, kByB);
+  EXPECT_EQ(decision.reason, PathReason::stays);
+  chooser.follow(network, 7);  // leads nowhere
+  EXPECT_EQ(chooser.decide(network, at_ms(1)).chosen.links, kByB);
+  chooser.follow(network, 0);
+  EXPECT_EQ(chooser.decide(network, at_ms(2)).chosen.links, kByA);
+}
+
 TEST(PathChooser, HoldsAfterAMove) {
   PathNetwork network = diamond();
   PathChooser chooser(0, 3, {});

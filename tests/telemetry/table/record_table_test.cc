@@ -39,6 +39,32 @@ Bytes datagram_of(std::uint32_t sequence, std::uint16_t source_port, std::uint32
   return out;
 }
 
+TEST(RecordTable, C7_KeepsTheLatencyOfLinks) {
+  RecordTable table({}, {});
+  std::uint32_t sequence = 0;
+  const auto tell = [&](std::optional<std::uint32_t> link_ns, Instant now) {
+    Report report;
+    report.bitmap = kPorts;
+    Bytes out(100);
+    ReportWriter writer({0, sequence++, 9}, out);
+    ASSERT_TRUE(writer.add(report, at(9, 3, kUnknown32), link_ns));
+    table.take(std::span(out).first(writer.length()), now);
+  };
+  tell({}, Instant::from_ns(5));
+  EXPECT_EQ(table.link({9, 3})->link_ns, kUnknown32);
+  EXPECT_EQ(table.link({9, 3})->link_seen, Instant());
+  EXPECT_EQ(table.link({9, 3})->sampled, Instant::from_ns(5));
+  tell(1234, Instant::from_ns(6));
+  tell({}, Instant::from_ns(7));
+  EXPECT_EQ(table.link({9, 3})->link_ns, 1234u);
+  EXPECT_EQ(table.link({9, 3})->link_seen, Instant::from_ns(6));
+  EXPECT_FALSE(table.link({9, 3})->has_latency()) << "it is no hop's";
+  tell(kUnknown32, Instant::from_ns(8));
+  EXPECT_EQ(table.link({9, 3})->link_ns, kUnknown32);
+  EXPECT_EQ(table.link({9, 3})->seen, Instant::from_ns(8));
+  EXPECT_EQ(table.link({9, 3})->sampled, Instant::from_ns(7)) << "a probe is no packet's sample";
+}
+
 TEST(RecordTable, C7_KeepsLatencyUtilisationDropsAndAge) {
   RecordTable table({}, {});
   for (std::uint32_t i = 0; i < 100; ++i)
@@ -62,11 +88,50 @@ TEST(RecordTable, AGapInTheSequenceIsLossAndALateReportFillsIt) {
   RecordTable table({}, {});
   for (const std::uint32_t sequence : {kSequenceMask - 1, kSequenceMask, 0u, 3u, 2u, 2'000'000u})
     table.take(datagram_of(sequence, 1, 10), {});
-  const SequenceTracker& node = table.nodes().at(9);
+  const SequenceTracker& node = table.reporters().at({9, 0});
   EXPECT_EQ(node.received(), 6u);
   EXPECT_EQ(node.lost(), 1u);
   EXPECT_EQ(node.late(), 1u);
   EXPECT_EQ(node.restarts(), 1u);
+}
+
+// The datagram of a packet loop.
+Bytes of_loop(std::uint8_t hardware, std::uint32_t sequence) {
+  Bytes out = datagram_of(sequence, 1, 10);
+  store(out, 0, 2u << 28 | std::uint32_t{hardware} << 22 | sequence);
+  return out;
+}
+
+TEST(RecordTable, EachPacketLoopOfANodeNumbersItsReports) {
+  RecordTable table({}, {});
+  for (std::uint32_t sequence = 0; sequence < 5; ++sequence)
+    for (const std::uint8_t loop : {std::uint8_t{0}, std::uint8_t{1}})
+      table.take(of_loop(loop, sequence + 100u * loop), {});
+  for (const std::uint8_t loop : {std::uint8_t{0}, std::uint8_t{1}}) {
+    EXPECT_EQ(table.reporters().at({9, loop}).received(), 5u);
+    EXPECT_EQ(table.reporters().at({9, loop}).lost(), 0u);
+    EXPECT_EQ(table.reporters().at({9, loop}).late(), 0u);
+  }
+}
+
+TEST(RecordTable, AReportThatComesTwiceCountsOnce) {
+  RecordTable table({}, {});
+  for (const std::uint32_t sequence : {0u, 2u, 2u, 0u, 1u, 1u})
+    table.take(datagram_of(sequence, 1, 10), {});
+  const SequenceTracker& node = table.reporters().at({9, 0});
+  EXPECT_EQ(node.received(), 3u);
+  EXPECT_EQ(node.duplicates(), 3u);
+  EXPECT_EQ(node.late(), 1u);
+  EXPECT_EQ(node.lost(), 0u);
+  EXPECT_EQ(table.link({1, 2})->reports, 3u);
+}
+
+TEST(RecordTable, OneThatIsTooLateToBeKnownFillsNoGap) {
+  RecordTable table({}, {});
+  for (const std::uint32_t sequence : {0u, 200u, 1u}) table.take(datagram_of(sequence, 1, 10), {});
+  const SequenceTracker& node = table.reporters().at({9, 0});
+  EXPECT_EQ(node.lost(), 199u);
+  EXPECT_EQ(node.late(), 1u);
 }
 
 TEST(RecordTable, C7_KeepsTheLatestPathOfEachFlow) {
@@ -85,8 +150,46 @@ TEST(RecordTable, C7_KeepsTheLatestPathOfEachFlow) {
   EXPECT_TRUE(flow->whole);
 }
 
+TEST(RecordTable, C7_HopsThatReportForThemselvesMakeOnePath) {
+  RecordTable table({}, {});
+  std::array<std::uint32_t, 4> sequences{};
+  const Bytes frame = make_frame({});
+  const auto tell = [&](std::uint32_t node, std::uint16_t port, Instant now) {
+    Report report;
+    report.bitmap = kPorts | kHopLatency;
+    report.inner_type = InnerType::ipv4;
+    report.inner = std::span(frame).subspan(14);
+    Bytes out(500);
+    ReportWriter writer({0, sequences[node]++, node}, out);
+    ASSERT_TRUE(writer.add(report, at(node, port, 10 * node)));
+    table.take(std::span(out).first(writer.length()), now);
+  };
+  const auto hops = [&] {
+    const FlowPath& flow = table.flows().front();
+    return std::vector<FlowHop>(flow.hops.begin(),
+                                flow.hops.begin() + static_cast<std::ptrdiff_t>(flow.count));
+  };
+  const Instant begin = Instant::from_ns(1);
+  for (int i = 0; i < 3; ++i) {
+    tell(1, 5, begin);
+    tell(2, 6, begin);
+  }
+  ASSERT_EQ(table.flows().size(), 1u);
+  EXPECT_EQ(hops(), (std::vector<FlowHop>{{1, 5, 10}, {2, 6, 20}}));
+  EXPECT_EQ(table.flows().front().changes, 0u);
+  EXPECT_FALSE(table.flows().front().whole);
+  EXPECT_EQ(table.link({2, 6})->reports, 3u);
+  tell(1, 7, begin + kSingleHopAge);  // another way, which does not lead by 2
+  tell(3, 6, begin + kSingleHopAge);
+  EXPECT_EQ(table.flows().front().changes, 1u);
+  EXPECT_EQ(hops().size(), 3u);
+  tell(3, 6, begin + kSingleHopAge + Duration::ns(1));
+  EXPECT_EQ(hops(), (std::vector<FlowHop>{{1, 7, 10}, {3, 6, 30}}));
+  EXPECT_EQ(table.counters().bad_packets, 0u);
+}
+
 TEST(RecordTable, IsBoundedAndCountsWhatHasNoRoom) {
-  RecordTable table({.nodes = 1, .links = 1, .flows = 2}, {});
+  RecordTable table({.reporters = 1, .links = 1, .flows = 2}, {});
   for (std::uint16_t port = 0; port < 5; ++port) table.take(datagram_of(port, port, 10), {});
   EXPECT_EQ(table.links().size(), 1u);
   EXPECT_EQ(table.counters().refused_links, 5u);
@@ -97,7 +200,7 @@ TEST(RecordTable, IsBoundedAndCountsWhatHasNoRoom) {
   Bytes other = datagram_of(0, 0, 10);
   store(other, 4, std::uint32_t{10});
   table.take(other, {});
-  EXPECT_EQ(table.counters().refused_nodes, 1u);
+  EXPECT_EQ(table.counters().refused_reporters, 1u);
 }
 
 TEST(RecordTable, AFlowTakesLessThanItsShareOf200Megabytes) {

@@ -41,7 +41,7 @@ inline std::uint32_t sum_of(std::span<const std::byte> bytes) {
   return sum;
 }
 
-// What the checksum field of a UDP datagram must be, from all of its bytes.
+// The UDP checksum of a datagram, computed from all of its bytes.
 inline std::uint16_t udp_checksum(std::span<const std::byte> frame, const UdpPlace& place) {
   Bytes covered;
   const std::size_t addresses = place.ip + (place.ipv6 ? 8u : 12u);

@@ -72,6 +72,38 @@ TEST_P(PathOf, PacketWithoutTelemetryGivesItsFlow) {
   EXPECT_TRUE(path_.has_flow);
 }
 
+TEST_P(PathOf, C7_OtherPacketsThanUdpGiveTheirFlowAndOneHop) {
+  packet_ = make_frame({.ipv6 = GetParam()});
+  packet_.erase(packet_.begin(), packet_.begin() + 14);
+  const std::size_t protocol = GetParam() ? 6 : 9;
+  for (const auto& [number, port] : {std::pair(6, 40000), std::pair(1, 0), std::pair(132, 40000)}) {
+    packet_[protocol] = static_cast<std::byte>(number);
+    report_.inner = packet_;
+    EXPECT_EQ(path_of(report_, 3, kMark, path_), Outcome::absent);
+    EXPECT_EQ(path_.count, 1u);
+    EXPECT_TRUE(path_.has_flow && path_.is_single);
+    EXPECT_EQ(path_.flow.protocol, number);
+    EXPECT_EQ(path_.flow.source_port, port);
+  }
+  for (; !packet_.empty(); packet_.pop_back()) {
+    report_.inner = packet_;
+    path_of(report_, 3, kMark, path_);
+    EXPECT_EQ(path_.has_flow, packet_.size() >= (GetParam() ? 40u : 20u)) << packet_.size();
+  }
+}
+
+TEST_P(PathOf, FramesOfOtherProtocolsHaveNoFlow) {
+  packet_ = make_frame({.ipv6 = GetParam()});
+  report_.inner_type = InnerType::ethernet;
+  report_.inner = packet_;
+  EXPECT_EQ(path_of(report_, 3, kMark, path_), Outcome::absent);
+  EXPECT_TRUE(path_.has_flow);
+  packet_[12] = std::byte{0x77};
+  EXPECT_EQ(path_of(report_, 3, kMark, path_), Outcome::absent);
+  EXPECT_FALSE(path_.has_flow);
+  EXPECT_EQ(path_.count, 1u);
+}
+
 INSTANTIATE_TEST_SUITE_P(BothVersions, PathOf, testing::Bool());
 
 }  // namespace

@@ -26,6 +26,32 @@ Bytes written(const ReportGroup& group, const Report& report, const Hop& hop) {
   return buffer;
 }
 
+TEST(Report, C7_ALinksLatencyIsDomainMetadataBehindTheBaseline) {
+  Report report;
+  report.bitmap = kPorts;
+  Hop hop;
+  hop.ingress_port = kUnknown16;
+  hop.egress_port = 6;
+  Bytes buffer(1500);
+  ReportWriter writer({9, 1, 7}, buffer);
+  ASSERT_TRUE(writer.add(report, hop, 5'000'000));
+  ASSERT_TRUE(writer.add(report, hop));
+  buffer.resize(writer.length());
+  EXPECT_EQ(buffer, from_hex("22400001 00000007"
+                             "10 04 02 00  4000 5452  8000 0000  ffff 0006 004c4b40"
+                             "10 03 01 00  4000 0000  0000 0000  ffff 0006"));
+  ReportReader reader(buffer);
+  Report read;
+  ASSERT_TRUE(reader.next(read));
+  EXPECT_EQ(read.link_latency(), 5'000'000u);
+  EXPECT_EQ(read.hop(7).egress_port, 6);
+  ASSERT_TRUE(reader.next(read));
+  EXPECT_EQ(read.link_latency(), std::nullopt);
+  read.domain = kLinkDomain;
+  read.domain_bitmap = kLinkLatency;
+  EXPECT_EQ(read.link_latency(), std::nullopt) << "the word is missing";
+}
+
 // Telemetry report v2.0, "Example with Baseline Metadata and Truncated IPv4".
 TEST(Report, C6_SpecificationsExampleWithTruncatedPacket) {
   const Bytes packet = ip_and_tcp();

@@ -50,6 +50,22 @@ TEST(Environment, KnowsTheLaunchers) {
   }
 }
 
+TEST(Environment, Rule23_RetriesWhereItSaysSo) {
+  const CommunicatorOptions place = {.size = 1, .address = "a"};
+  EXPECT_EQ(with({}, place).retry, Retry::none);
+  EXPECT_EQ(with({{"TRIBUTARY_RETRY", "none"}}, place).retry, Retry::none);
+  const auto ops = with({{"TRIBUTARY_RETRY", "ops"}, {"TRIBUTARY_RETRY_TIMEOUT", "2.5"}}, place);
+  EXPECT_EQ(ops.retry, Retry::ops);
+  EXPECT_EQ(ops.retry_timeout, Duration::ms(2500));
+  CommunicatorOptions none = place;
+  none.retry = Retry::none;
+  EXPECT_EQ(with({{"TRIBUTARY_RETRY", "ops"}}, none).retry, Retry::none);
+  EXPECT_THAT(refused({{"TRIBUTARY_RETRY", "all"}}, place),
+              HasSubstr("TRIBUTARY_RETRY is 'all' in the environment; allowed: none, ops"));
+  EXPECT_THAT(refused({{"TRIBUTARY_RETRY", "ops"}, {"TRIBUTARY_RETRY_TIMEOUT", "0"}}, place),
+              HasSubstr("TRIBUTARY_RETRY_TIMEOUT is '0'"));
+}
+
 TEST(Environment, WhatTheCallerGivesStays) {
   const auto options = with({{"RANK", "3"}, {"WORLD_SIZE", "8"}, {"TRIBUTARY_ADDRESS", "a"}},
                             {.rank = 1, .size = 2, .address = "b"});

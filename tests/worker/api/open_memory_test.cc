@@ -14,7 +14,7 @@ using wire::DType;
 
 class OpenMemoryTest : public ::testing::Test {
  protected:
-  // Of rank 0 of two.
+  // A call of rank 0 of two.
   CallMemory call(Collective collective, std::size_t begin, std::size_t count,
                   std::uint32_t root = 0) {
     CollectiveCall c{collective, &room_[begin], &other_[begin], count, DType::uint8};

@@ -131,7 +131,7 @@ TEST(PlaneParts, PlaneZeroHasAShareOfEveryOpAndModelsWhole) {
   EXPECT_THAT(planes_of(), testing::ElementsAre(0));
 }
 
-// One exponent for each chunk, whoever does it; a plane's mantissas wait for its own.
+// One exponent for each chunk, whichever plane it is in; a plane's mantissas wait for its own.
 TEST(PlaneParts, BlockScaledChunksHaveTheSameExponents) {
   std::vector<float> data(41);
   for (std::size_t i = 0; i < data.size(); ++i)
@@ -194,6 +194,7 @@ TEST(PlaneParts, AnOpIsDoneWithItsLastPartAndHasFailedIfOneHas) {
   EXPECT_FALSE(state.finish(state.parts[2]));
   EXPECT_FALSE(state.finish(state.parts[1]));
   EXPECT_TRUE(state.finish(state.parts[0]));
+  state.complete();
   ASSERT_TRUE(state.failure.has_value());
   EXPECT_EQ(state.failure->text, "too large");
   EXPECT_THAT(state.left_out, testing::ElementsAre(0b11u));

@@ -102,7 +102,7 @@ TEST(Progress, AThreadThatDidNotRunReadsItsPacketsBeforeItAsksForThem) {
     op.count = count;
     op.dtype = wire::DType::int32;
     const auto state = std::make_shared<Request::State>();
-    split(op, 0, 1, progress.start_info(), *state);
+    split(op, 0, 1, progress.agreed().info, *state);
     progress.submit(state);
     Request request(state);
     request.wait();

@@ -1,5 +1,6 @@
 #include "worker/session/failure.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -118,6 +119,18 @@ TEST(Failure, AnOpWhoseSwitchFellSilentNamesTheSwitch) {
   EXPECT_EQ(
       timed_out(t).text,
       "job 1 op 115 chunk 1: no result within 12 s: the switch did not answer at 10.77.0.250");
+}
+
+// Small packets pass where an interface has a smaller MTU than its neighbours.
+TEST(Failure, AnOpOfWhichNoLargePacketCameNamesTheMtu) {
+  OpTimeout t{1, 0, 0, Duration::seconds(12), "10.77.0.250", Duration::seconds(1), {}, 8274};
+  EXPECT_THAT(timed_out(t).text,
+              testing::EndsWith("named no cause; no packet of this size, 8274 bytes, has come from "
+                                "it: if an interface on the way has a smaller MTU, raise it "
+                                "(`tributary doctor`; on the switch, `tributary show drops` counts "
+                                "mtu-exceeded)"));
+  t.packet_bytes = 500;
+  EXPECT_THAT(timed_out(t).text, testing::EndsWith("named no cause"));
 }
 
 }  // namespace

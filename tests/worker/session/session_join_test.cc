@@ -372,6 +372,37 @@ TEST_F(SessionTest, LeaveIsNotSentWhereTheSwitchHoldsNothing) {
   EXPECT_EQ(session->state(), SessionState::left);
 }
 
+// The switch asks whether it lives: another process claims its rank.
+TEST_F(SessionTest, Rule18_AMemberAnswersAStartThatComesAgain) {
+  start(start_info());
+  drain();
+  receive_start(start_info());
+  EXPECT_EQ(session->next_wakeup(), now);
+  const auto sent = drain();
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].header.type, PacketType::lease);
+  EXPECT_TRUE(run_for(Duration::ms(500)).empty()) << "once";
+}
+
+// The process that has its rank has answered the switch, and is named.
+TEST_F(SessionTest, Rule18_ARankThatIsTakenFailsAtOnceAndSaysByWhom) {
+  drain();
+  std::array<std::byte, 16> bytes;
+  wire::ExtensionWriter extensions(bytes);
+  extensions.add_nonce(kNonce);
+  wire::Header nack = from_switch(PacketType::nack);
+  nack.epoch = 0;
+  nack.reason = wire::Reason::sender_mismatch;
+  receive(nack, &extensions);
+  EXPECT_EQ(session->state(), SessionState::joining) << "its lease may lapse";
+  nack.slot = 0x0A4D000B;
+  nack.op = 41'234;
+  receive(nack, &extensions);
+  ASSERT_EQ(session->state(), SessionState::failed);
+  EXPECT_THAT(session->failure()->text,
+              HasSubstr("the rank is already there, at 10.77.0.11 UDP port 41234, and answers"));
+}
+
 TEST_F(SessionTest, QuietMemberRenewsItsLease) {
   start(start_info());  // 3 s
   const auto sent = run_for(Duration::ms(2500));

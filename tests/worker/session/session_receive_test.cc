@@ -184,7 +184,7 @@ TEST_F(SessionTest, ASenderMismatchEndsTheEpochOnlyWhenItLasts) {
   receive_result(sent[0]);
   receive_result(sent[1]);
   EXPECT_FALSE(call.op.failure);
-  refuse_for(Duration::seconds(8));  // nothing is open: nobody has to answer anything
+  refuse_for(Duration::seconds(8));  // nothing is open: no answer is due
   EXPECT_EQ(session->state(), SessionState::running);
 
   submit(4);

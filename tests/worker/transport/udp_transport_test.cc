@@ -109,6 +109,38 @@ TEST_F(UdpTransportTest, DeliversOnlyParsedPacketsOfTheSwitch) {
   EXPECT_EQ(transport_->drops().get(DropReason::sender_mismatch), 1u);
 }
 
+// Any process on the switch's host may have its address; only the switch has its UDP ports.
+TEST_F(UdpTransportTest, DropsWhatComesFromAnotherUdpPortOfTheSwitchsAddress) {
+  learn_peer();
+  FileDescriptor other(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_in at = at_;
+  const int far = ntohs(at_.sin_port) < 40000 ? 64 : -64;
+  at.sin_port = htons(static_cast<std::uint16_t>(ntohs(at_.sin_port) + far));
+  while (::bind(other.get(), reinterpret_cast<sockaddr*>(&at), sizeof at) != 0)
+    at.sin_port = htons(static_cast<std::uint16_t>(ntohs(at.sin_port) + (far > 0 ? 1 : -1)));
+  const auto bytes = packet();
+  ::sendto(other.get(), bytes.data(), bytes.size(), 0, reinterpret_cast<sockaddr*>(&peer_),
+           sizeof peer_);
+  EXPECT_EQ(receive(), 0u);
+  EXPECT_EQ(transport_->drops().get(DropReason::sender_mismatch), 1u);
+}
+
+// Rule 16: a switch answers from any of its ports, whichever of them the address names.
+TEST(SwitchPorts, Rule16_AreThoseFromTheFirstOneOn) {
+  wire::StartInfo info;
+  EXPECT_TRUE(is_switch_port(info, 47003, 47000)) << "the address names the fourth";
+  EXPECT_TRUE(is_switch_port(info, 47000, 47015));
+  EXPECT_FALSE(is_switch_port(info, 47003, 46987));
+  EXPECT_FALSE(is_switch_port(info, 47003, 47019));
+  info.udp_base_port = 47000;
+  EXPECT_TRUE(is_switch_port(info, 47003, 47000));
+  EXPECT_TRUE(is_switch_port(info, 47003, 47015)) << "a shard of another plane";
+  EXPECT_FALSE(is_switch_port(info, 47003, 46999));
+  EXPECT_FALSE(is_switch_port(info, 47003, 47016));
+  info.udp_base_port = 65535;
+  EXPECT_FALSE(is_switch_port(info, 65535, 0)) << "ports do not wrap";
+}
+
 TEST_F(UdpTransportTest, CrcJobsRefusePacketsWithoutOne) {
   learn_peer();
   wire::StartInfo info;
@@ -162,7 +194,7 @@ TEST(DirectResults, T9_AreTheNamedHostsUnderItsTerm) {
   EXPECT_FALSE(is_one(unknown, wire::kFlagAtPs, 4));
 }
 
-// Its word to one rank alone is nobody's: only the group's port is open to it.
+// Its packets to one rank alone are dropped: only the group's port is open to it.
 TEST_F(UdpTransportTest, T9_AHostSpeaksToTheGroupOnly) {
   learn_peer();
   wire::StartInfo info;
@@ -282,8 +314,9 @@ TEST_F(UdpTransportTest, DescribesItself) {
 }
 
 TEST(MakeTransport, RefusesBadAddressesWithTheForms) {
-  for (const char* bad : {"", "10.0.0.1", "udp://", "udp://host", "udp://10.0.0.1:0",
-                          "udp://10.0.0.1:70000", "udp://10.0.0.1:1x", "rdma://10.0.0.1"}) {
+  for (const char* bad :
+       {"", "10.0.0.1", "udp://", "udp://host", "udp://10.0.0.1:0", "udp://10.0.0.1:70000",
+        "udp://10.0.0.1:1x", "rdma://host", "tcp://10.0.0.1"}) {
     try {
       make_transport(bad, 1, 0);
       FAIL() << bad;

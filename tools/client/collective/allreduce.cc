@@ -5,9 +5,9 @@
 #include <chrono>
 #include <stdexcept>
 
+#include "tools/client/collective/generated.h"
 #include "tools/client/collective/interrupt.h"
 #include "tools/client/collective/op_delay.h"
-#include "tools/client/collective/pattern.h"
 
 namespace tributary::client {
 namespace {
@@ -20,10 +20,6 @@ struct Arrays {
   NpyArray output;
   [[nodiscard]] const NpyArray& result(bool in_place) const { return in_place ? data : output; }
 };
-
-bool in_place(Collective collective) {
-  return collective != Collective::all_gather && collective != Collective::reduce_scatter;
-}
 
 std::vector<Arrays> load(const AllreduceOptions& options, std::size_t ranks) {
   if (options.inputs.size() != ranks)
@@ -44,16 +40,13 @@ std::vector<Arrays> load(const AllreduceOptions& options, std::size_t ranks) {
   return arrays;
 }
 
-// Moves reduce nothing; any operation that the type has would do for their values.
-Pattern pattern_of(const AllreduceOptions& o) {
-  const bool moves =
-      o.collective == Collective::broadcast || o.collective == Collective::all_gather;
-  return {o.dtype, moves ? wire::ReduceOp::max : o.op, o.job.size};
+Generated generated_of(const AllreduceOptions& o) {
+  return {o.collective, o.dtype, o.op, o.root, o.job.size, o.count};
 }
 
 std::vector<Arrays> generate(const AllreduceOptions& options,
                              const std::vector<std::uint32_t>& ranks) {
-  const Pattern pattern = pattern_of(options);
+  const Generated generated = generated_of(options);
   std::vector<Arrays> arrays(ranks.size());
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     NpyArray& data = arrays[i].data;
@@ -61,10 +54,8 @@ std::vector<Arrays> generate(const AllreduceOptions& options,
     data.shape = {options.count};
     if (options.collective == Collective::reduce_scatter)
       data.shape.insert(data.shape.begin(), options.job.size);
-    std::size_t elements = 1;
-    for (const std::size_t n : data.shape) elements *= n;
-    data.data.resize(elements * wire::size_of(options.dtype));
-    pattern.fill(data.data, ranks[i], 0);
+    data.data.resize(generated.input_elements() * wire::size_of(options.dtype));
+    generated.fill(data.data, ranks[i], 0);
   }
   return arrays;
 }
@@ -92,29 +83,6 @@ std::size_t prepare(const AllreduceOptions& options, Arrays& arrays) {
   return data.count() / ranks;
 }
 
-std::uint64_t count_wrong(const AllreduceOptions& options, const Arrays& arrays,
-                          std::uint32_t rank) {
-  const Pattern pattern = pattern_of(options);
-  const std::span<const std::byte> output = arrays.output.data;
-  switch (options.collective) {
-    case Collective::broadcast: return pattern.count_wrong_of(options.root, arrays.data.data, 0);
-    case Collective::reduce:
-      if (rank != options.root) return pattern.count_wrong_of(rank, arrays.data.data, 0);
-      break;
-    case Collective::reduce_scatter:
-      return pattern.count_wrong(output, 0, std::uint64_t{rank} * options.count);
-    case Collective::all_gather: {
-      std::uint64_t wrong = 0;
-      const std::size_t part = arrays.data.data.size();
-      for (std::uint32_t r = 0; r < options.job.size; ++r)
-        wrong += pattern.count_wrong_of(r, output.subspan(r * part, part), 0);
-      return wrong;
-    }
-    default: break;
-  }
-  return pattern.count_wrong(arrays.data.data, 0);
-}
-
 }  // namespace
 
 AllreduceReport run_allreduce(const AllreduceOptions& options, const CommunicatorFactory& create) {
@@ -140,7 +108,7 @@ AllreduceReport run_allreduce(const AllreduceOptions& options, const Communicato
       },
       create);
 
-  const bool place = in_place(options.collective);
+  const bool place = in_place_alone(options.collective);
   const bool same =
       options.collective != Collective::reduce && options.collective != Collective::reduce_scatter;
   AllreduceReport report;
@@ -153,7 +121,7 @@ AllreduceReport run_allreduce(const AllreduceOptions& options, const Communicato
     if (same && result.data != arrays.front().result(place).data) report.identical = false;
     if (options.collective == Collective::reduce && ranks[i] == options.root) shown = i;
     if (!generated) continue;
-    report.wrong += count_wrong(options, arrays[i], ranks[i]);
+    report.wrong += generated_of(options).count_wrong(result.data, ranks[i], 0);
     report.checked += result.count();
   }
   report.result = std::move(place ? arrays[shown].data : arrays[shown].output);

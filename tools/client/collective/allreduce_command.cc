@@ -92,7 +92,7 @@ void add_allreduce(cli::App& app, int& exit_status) {
   add_dtype_option(*command, arguments->options.dtype)->excludes(input);
   add_op_option(*command, arguments->options.op);
   add_collective_option(*command, arguments->options.collective);
-  command->add_option("--root", arguments->options.root, "Of reduce and broadcast")
+  command->add_option("--root", arguments->options.root, "Root rank of reduce and broadcast")
       ->capture_default_str()
       ->type_name("R");
   command->footer(

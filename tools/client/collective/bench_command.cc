@@ -1,13 +1,12 @@
-// `tributary bench allreduce`: nccl-tests' table from rank 0.
-#include <cstdio>
+// `tributary bench COLLECTIVE`: nccl-tests' table from rank 0.
 #include <iostream>
 #include <memory>
 
 #include "tools/client/collective/bench.h"
+#include "tools/client/collective/bench_table.h"
+#include "tools/client/collective/generated.h"
 #include "tools/client/collective/job_options.h"
-#include "tools/client/collective/pattern.h"
 #include "tools/client/commands.h"
-#include "tools/client/control/table.h"
 
 namespace tributary::client {
 namespace {
@@ -28,72 +27,38 @@ std::uint64_t size_option(const char* name, const std::string& text) {
   return *size;
 }
 
-void print_heading(const BenchOptions& options) {
-  std::printf("# job %u, %u ranks, %u iterations after %u for warm-up, every one checked; %s\n",
-              options.job.job, options.job.size, options.iterations, options.warmup,
-              options.job.address.c_str());
-  std::printf("#%11s %12s %8s %6s %11s %8s %8s %6s\n", "size", "count", "type", "redop", "time",
-              "algbw", "busbw", "#wrong");
-  std::printf("#%11s %12s %8s %6s %11s %8s %8s %6s\n", "(B)", "(elements)", "", "", "(us)",
-              "(GB/s)", "(GB/s)", "");
-  std::fflush(stdout);
-}
-
-void print_row(const BenchOptions& options, const BenchRow& row) {
-  std::printf("%12llu %12llu %8s %6s %11.2f %8.3f %8.3f %6llu\n",
-              static_cast<unsigned long long>(row.bytes),
-              static_cast<unsigned long long>(row.count), wire::name_of(options.dtype),
-              wire::name_of(options.op), row.mean_us, row.algbw_gbps, row.busbw_gbps,
-              static_cast<unsigned long long>(row.wrong));
-  std::fflush(stdout);
-}
-
-void print_json(const BenchOptions& options, const std::vector<BenchRow>& rows) {
-  Json list = Json::array();
-  for (const BenchRow& row : rows)
-    list.push_back({{"size", row.bytes},
-                    {"count", row.count},
-                    {"type", wire::name_of(options.dtype)},
-                    {"redop", wire::name_of(options.op)},
-                    {"ranks", options.job.size},
-                    {"iterations", options.iterations},
-                    {"time_us", row.mean_us},
-                    {"median_us", row.median_us},
-                    {"min_us", row.min_us},
-                    {"max_us", row.max_us},
-                    {"algbw_gbps", row.algbw_gbps},
-                    {"busbw_gbps", row.busbw_gbps},
-                    {"wrong", row.wrong}});
-  std::cout << list.dump(2) << '\n';
+void print(const std::string& lines) {
+  std::cout << lines << std::flush;
 }
 
 int run(Arguments& arguments) {
   BenchOptions& options = arguments.options;
   check_job_options(options.job);
-  (void)Pattern(options.dtype, options.op, options.job.size);  // refuses a bad pair
+  if (options.root >= options.job.size)
+    throw cli::UsageError("--root " + std::to_string(options.root),
+                          "allowed: 0 to " + std::to_string(options.job.size - 1));
+  // Refuses a bad pair, and below a bad range, before anything joins.
+  (void)Generated(options.collective, options.dtype, options.op, 0, options.job.size, 0);
   options.min_bytes = size_option("--min", arguments.min);
   options.max_bytes = size_option("--max", arguments.max);
-  (void)sweep(options);  // refuses a bad range before anything joins
+  (void)sweep(options);
   const bool prints = options.job.ranks().front() == 0;
-  if (prints && !arguments.json) print_heading(options);
+  const bool table = prints && !arguments.json;
+  if (table) print(bench_heading(options));
   const auto rows = run_bench(options, [&](const BenchRow& row) {
-    if (prints && !arguments.json) print_row(options, row);
+    if (!table) return;
+    print(bench_line(options, row) + (options.job.stages ? stage_lines(options, row) : ""));
   });
-  std::uint64_t wrong = 0;
-  double busbw = 0;
-  for (const BenchRow& row : rows) {
-    wrong += row.wrong;
-    busbw += row.busbw_gbps / static_cast<double>(rows.size());
-  }
-  if (prints && arguments.json) print_json(options, rows);
-  if (prints && !arguments.json)
-    std::printf("# wrong elements: %llu %s\n# average bus bandwidth: %.3f GB/s\n",
-                static_cast<unsigned long long>(wrong), wrong == 0 ? "OK" : "FAILED", busbw);
-  return wrong == 0 ? 0 : kExitFailed;
+  if (table) print(bench_footer(options, rows));
+  if (prints && arguments.json) std::cout << bench_json(options, rows).dump(2) << '\n';
+  return wrong_elements(rows) == 0 ? 0 : kExitFailed;
 }
 
 void add_sweep_options(cli::App& command, Arguments& arguments) {
-  command.add_option("--min", arguments.min, "Smallest size in bytes; K, M, G: powers of 1,024")
+  command
+      .add_option("--min", arguments.min,
+                  "Smallest size in bytes, of all parts where there are parts;\n"
+                  "K, M, G: powers of 1,024")
       ->capture_default_str()
       ->type_name("BYTES");
   command.add_option("--max", arguments.max, "Largest size in bytes")
@@ -104,7 +69,14 @@ void add_sweep_options(cli::App& command, Arguments& arguments) {
       ->capture_default_str()
       ->type_name("K");
   add_dtype_option(command, arguments.options.dtype);
-  add_op_option(command, arguments.options.op);
+  if (reduces(arguments.options.collective)) add_op_option(command, arguments.options.op);
+  if (has_root(arguments.options.collective))
+    command.add_option("--root", arguments.options.root, "Rank that has the data, or the result")
+        ->capture_default_str()
+        ->type_name("R");
+}
+
+void add_iteration_options(cli::App& command, Arguments& arguments) {
   command.add_option("--iters", arguments.options.iterations, "Measured iterations of each size")
       ->check(cli::range(1, 1'000'000))
       ->capture_default_str()
@@ -113,39 +85,74 @@ void add_sweep_options(cli::App& command, Arguments& arguments) {
       ->check(cli::range(0, 1'000'000))
       ->capture_default_str()
       ->type_name("N");
+  command.add_flag("--stages", arguments.options.job.stages,
+                   "Show where this rank's time goes: session (heads, CRCs, timers),\n"
+                   "send, wait, receive, unpack");
+  command.add_flag("--json", arguments.json, "Print a JSON list of rows instead of a table");
 }
 
-}  // namespace
+const char* bus_text(wire::Collective collective) {
+  switch (collective) {
+    case wire::Collective::allreduce: return "busbw is algbw x 2 (n - 1) / n";
+    case wire::Collective::all_gather:
+    case wire::Collective::reduce_scatter: return "busbw is algbw x (n - 1) / n";
+    default: return "busbw is algbw";
+  }
+}
 
-void add_bench(cli::App& app, int& exit_status) {
+std::string description(wire::Collective collective) {
+  const std::string name = wire::name_of(collective);
+  if (collective == wire::Collective::barrier)
+    return "Measure the barrier\n\nTime is the mean of an iteration, from rank 0.";
+  return "Measure " + name +
+         " over a range of sizes\n\n"
+         "Prints the columns of nccl-tests, from rank 0: time is the mean of an\n"
+         "iteration, algbw is size / time, " +
+         bus_text(collective) +
+         ".\nData is generated and every iteration checked, outside of the time.";
+}
+
+std::string footer(const std::string& name) {
+  return "Examples:\n"
+         "  tributary bench " +
+         name +
+         " --job 1 --size 4 --local --address udp://10.77.0.254\n"
+         "  tributary bench " +
+         name +
+         " --job 1 --size 4 --rank 2 --address udp://10.77.0.254 --iters 100\n"
+         "All ranks must be given the same range, type, operation and iterations.\n"
+         "Exit status: 0 if every result was right; 1 if not; 2 bad command line.";
+}
+
+void add_collective(cli::App& bench, wire::Collective collective, int& exit_status) {
   auto arguments = std::make_shared<Arguments>();
-  cli::App* bench = app.add_subcommand("bench", "Measure collectives through a switch");
-  bench->require_subcommand(1);
-  cli::App* command = bench->add_subcommand(
-      "allreduce",
-      "Measure allreduce over a range of sizes\n\n"
-      "Prints the columns of nccl-tests, from rank 0: time is the mean of an\n"
-      "iteration, algbw is size / time, busbw is algbw x 2 (n - 1) / n. Data is\n"
-      "generated and every iteration checked, outside of the time.");
+  arguments->options.collective = collective;
+  const std::string name = wire::name_of(collective);
+  cli::App* command = bench.add_subcommand(name, description(collective));
   add_job_options(*command, arguments->options.job);
   auto* rank = add_rank_option(*command, arguments->options.job);
   auto* local = command->add_flag("--local", arguments->local,
                                   "Run all ranks in this process, a thread each");
   rank->excludes(local);
-  add_sweep_options(*command, *arguments);
-  command->add_flag("--json", arguments->json, "Print a JSON list of rows instead of a table");
-  command->footer(
-      "Examples:\n"
-      "  tributary bench allreduce --job 1 --size 4 --local --address udp://10.77.0.254\n"
-      "  tributary bench allreduce --job 1 --size 4 --rank 2 --address udp://10.77.0.254 \\\n"
-      "      --min 64K --max 64M --factor 2\n"
-      "All ranks must be given the same range, type, operation and iterations.\n"
-      "Exit status: 0 if every result was right; 1 if not; 2 bad command line.");
-  command->callback([arguments, rank, &exit_status] {
+  if (collective != wire::Collective::barrier) add_sweep_options(*command, *arguments);
+  add_iteration_options(*command, *arguments);
+  command->footer(footer(name));
+  command->callback([arguments, rank, name, &exit_status] {
     if (!arguments->local && rank->count() == 0)
-      throw cli::UsageError("bench allreduce", "give --rank R, or --local to run all ranks");
+      throw cli::UsageError("bench " + name, "give --rank R, or --local to run all ranks");
     exit_status = run(*arguments);
   });
+}
+
+}  // namespace
+
+void add_bench(cli::App& app, int& exit_status) {
+  cli::App* bench = app.add_subcommand("bench", "Measure collectives through a switch");
+  bench->require_subcommand(1);
+  for (const wire::Collective collective :
+       {wire::Collective::allreduce, wire::Collective::reduce, wire::Collective::broadcast,
+        wire::Collective::all_gather, wire::Collective::reduce_scatter, wire::Collective::barrier})
+    add_collective(*bench, collective, exit_status);
 }
 
 }  // namespace tributary::client

@@ -47,7 +47,7 @@ void add_job_options(cli::App& command, JobOptions& options) {
       ->type_name("N");
   command
       .add_option("--address", options.address,
-                  "Where the switch is: udp://IPV4[:PORT], or\n"
+                  "Where the switch is: udp://IPV4[:PORT], rdma://IPV4[:PORT], or\n"
                   "memif:///SOCKET?id=N&switch=IPV4[&port=PORT][&ip=OWN_IPV4].\n"
                   "{rank} in it stands for the rank")
       ->required()
@@ -106,7 +106,7 @@ cli::Option* add_op_option(cli::App& command, wire::ReduceOp& op) {
 }
 
 cli::Option* add_collective_option(cli::App& command, wire::Collective& collective) {
-  return add_named(command, "--collective", "What to do", collective, 0,
+  return add_named(command, "--collective", "Collective operation", collective, 0,
                    static_cast<std::uint8_t>(wire::Collective::reduce_scatter));
 }
 

@@ -5,7 +5,7 @@ namespace {
 
 constexpr const char* kAllAgain = "find out what ended it, then start all ranks again";
 
-// Of what has no reason from the switch: a timeout, or something local that says it itself.
+// For failures without a reason from the switch: a timeout, or a local error that explains itself.
 const char* after_silence(const CommunicatorError& failure) {
   if (!failure.missing_ranks().empty())
     return "start these ranks, or see in `tributary show members` which of them the switch hears";
@@ -44,6 +44,15 @@ const char* next_step(const CommunicatorError& failure) {
 std::string with_next_step(const CommunicatorError& failure) {
   const char* const next = next_step(failure);
   return next == nullptr ? failure.what() : std::string(failure.what()) + "; " + next;
+}
+
+std::string multicast_warning(std::uint32_t rank, const CommunicatorStats& stats) {
+  constexpr std::uint64_t kEnough = 8;
+  if (stats.results < kEnough || stats.asked_results < stats.results) return {};
+  return "rank " + std::to_string(rank) + ": all " + std::to_string(stats.results) +
+         " results came only after this rank had asked for them: multicast from the switch does "
+         "not reach this host; is there a firewall, NAT, or IGMP snooping without a querier on "
+         "the way? `tributary doctor` looks at the interface";
 }
 
 }  // namespace tributary::client

@@ -30,7 +30,7 @@ class NpyError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Throws NpyError: what is wrong and what is allowed.
+// Throws NpyError, which says what is wrong and what is allowed.
 NpyArray parse_npy(std::span<const std::byte> file);
 // Everything before the data, version 1, padded so that the data starts at a multiple of 64.
 std::string npy_header(const NpyArray& array);

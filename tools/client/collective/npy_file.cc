@@ -25,7 +25,7 @@ using File = std::unique_ptr<std::FILE, Close>;
 }  // namespace
 
 NpyArray read_npy(const std::string& path) {
-  // O_NONBLOCK: opening a FIFO that nobody writes to must not hang.
+  // O_NONBLOCK: opening a FIFO without a writer must not hang.
   const int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) fail(path, "cannot open", errno);
   const File file(::fdopen(fd, "rb"));

@@ -33,7 +33,7 @@ std::optional<std::uint32_t> every_of(std::string_view text) {
   return value >= 1 && value <= kMostEvery ? std::optional(value) : std::nullopt;
 }
 
-// What a file says now; empty where there is none.
+// The file's text now; empty where there is no file.
 std::string text_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return {};

@@ -25,7 +25,7 @@ class OpDelay {
   // `text` counts where it is not empty; otherwise the file, if there is a path.
   OpDelay(std::string_view text, std::string path);
 
-  // What the next op has to wait; counts it. Throws std::invalid_argument for a bad file.
+  // The delay before the next op; counts it. Throws std::invalid_argument for a bad file.
   Duration next();
   // Waits for as long.
   void before_op();

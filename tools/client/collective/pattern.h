@@ -17,8 +17,8 @@ class Pattern {
   // Throws std::invalid_argument when the type and the operation do not go together.
   Pattern(wire::DType dtype, wire::ReduceOp op, std::uint32_t ranks);
 
-  // What rank `rank` puts at `index` in round `round`. Multiplicative hashing (Knuth, 6.4): a chunk
-  // that lands in the place of another does not go unnoticed.
+  // The value of rank `rank` at `index` in round `round`. Multiplicative hashing (Knuth, 6.4): a
+  // chunk that lands in the place of another does not go unnoticed.
   [[nodiscard]] std::int64_t value(std::uint32_t rank, std::uint64_t index,
                                    std::uint64_t round) const;
   // The reduction of all ranks' values.

@@ -2,6 +2,7 @@
 #include "tools/client/collective/ranks.h"
 
 #include <barrier>
+#include <cstdio>
 #include <map>
 #include <numeric>
 #include <stdexcept>
@@ -64,6 +65,7 @@ CommunicatorOptions JobOptions::communicator(std::uint32_t of_rank) const {
   options.op_timeout = options.join_timeout;
   options.loss_group = loss_group;
   options.at_host = at_host;
+  options.stages = stages;
   options.cancelled = Interrupt::caught;
   return options;
 }
@@ -77,6 +79,8 @@ void run_ranks(const JobOptions& job, const std::function<void(Communicator&)>& 
     try {
       const auto communicator = create(job.communicator(ranks[i]));
       body(*communicator);
+      const std::string warning = multicast_warning(ranks[i], communicator->stats());
+      if (!warning.empty()) std::fprintf(stderr, "%s\n", warning.c_str());
       all_done.arrive_and_wait();
     } catch (const CommunicatorError& error) {
       failures[i] = with_next_step(error);

@@ -11,7 +11,7 @@
 
 namespace tributary::client {
 
-// What a subcommand was told about the job.
+// Job options of a subcommand.
 struct JobOptions {
   std::uint32_t job = 0;
   std::uint32_t size = 0;
@@ -22,6 +22,7 @@ struct JobOptions {
   bool at_host = false;          // the same
   std::string delay;             // how late each rank here is on purpose; see op_delay.h
   std::string delay_file;        // where that is read before each op, if `delay` is empty
+  bool stages = false;           // the progress threads take the time of their stages
 
   [[nodiscard]] std::vector<std::uint32_t> ranks() const;
   [[nodiscard]] CommunicatorOptions communicator(std::uint32_t rank) const;

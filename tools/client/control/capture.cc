@@ -122,12 +122,13 @@ void add_capture(cli::App& app) {
   command->add_option("--socket", options->socket, "Control socket of the switch")
       ->capture_default_str()
       ->type_name("PATH");
-  command->add_flag("--end", options->end, "Only end the capture or trace that runs, anybody's");
+  command->add_flag("--end", options->end,
+                    "Only end the running capture or trace, whichever client has it");
   command->footer(
       "Ends at Ctrl-C. A dropped frame carries the reason as its comment. A tx frame is one that\n"
-      "was given to the port's queue. What found no room is counted in the file's last block.\n"
+      "was given to the port's queue. The file's last block counts frames that found no room.\n"
       "One capture or trace runs at a time; another takes its place if its reader has stopped\n"
-      "reading. One that somebody else has ended fails, and says who that was.\n"
+      "reading. One that another client has ended fails, and names its process.\n"
       "Examples:\n"
       "  tributary capture -w all.pcapng\n"
       "  tributary capture w0 --point rx,drop --filter 'udp port 47000' --count 100 -w w0.pcapng\n"

@@ -45,7 +45,7 @@ std::string system_text(int error) {
                          ": start tributary-switchd with control.socket set to this path, or name "
                          "another with --socket PATH");
     case ECONNREFUSED:
-      throw ControlError("nobody listens on " + path +
+      throw ControlError("no process listens on " + path +
                          ": tributary-switchd is not running, or was killed and left the file "
                          "behind; start it");
     case EACCES:
@@ -100,7 +100,7 @@ void send_line(const Socket& socket, const std::string& line, Clock::time_point 
   }
 }
 
-// What came after the line, if anything did, goes to `rest`.
+// Bytes that came after the line go to `rest`.
 std::string receive_line(const Socket& socket, Clock::time_point deadline, const std::string& path,
                          std::string& rest) {
   std::string line;
@@ -147,7 +147,7 @@ std::vector<std::string> notes_of(const Json& reply) {
   return notes;
 }
 
-// Of one that says ok.
+// The data and notes of an answer that says ok; throws ControlError for any other.
 Reply reply_in(const std::string& line, const std::string& path) {
   const Json reply = too_deep(line) ? Json() : Json::parse(line, nullptr, false);
   if (!reply.is_object() || !reply.contains("ok") || !reply["ok"].is_boolean())

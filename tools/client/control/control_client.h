@@ -26,7 +26,7 @@ class ControlError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What a switch says, and what there is to know about that, for people.
+// A switch's answer, and notes about it for the user.
 struct Reply {
   Json data;
   std::vector<std::string> notes;

@@ -39,7 +39,7 @@ void place_host(const PlaceHostOptions& options) {
   if (!options.candidates.empty()) request["candidates"] = options.candidates;
   const Json data = ask_switch(options.socket, request);
   if (!data.is_object() || !data.contains("hosts") || !data["hosts"].is_array())
-    throw ControlError("the answer from " + options.socket + " does not say who serves");
+    throw ControlError("the answer from " + options.socket + " does not say which hosts serve");
   std::cout << render_table(data["hosts"], "no hosts");
 }
 
@@ -51,8 +51,8 @@ void add_command(cli::App& app, const std::string& name, const std::string& grou
   command->add_option("JOB", options->job, "The job's id")->required();
   command
       ->add_option("--load", options->loads,
-                   "What a host has to do, in any unit, the same for all; for host_choice: "
-                   "least_load. Again for each host")
+                   "Load of a host, in any unit, the same for all; for host_choice: least_load. "
+                   "Again for each host")
       ->type_name("HOST=LOAD")
       ->allow_extra_args(false);
   command

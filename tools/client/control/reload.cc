@@ -9,7 +9,7 @@ namespace tributary::client {
 namespace {
 
 // The switch answers when the change is in force.
-constexpr Duration kPatience = Duration::seconds(30);
+constexpr Duration kPatience = Duration::seconds(90);
 
 }  // namespace
 
@@ -21,7 +21,9 @@ void add_reload(cli::App& app) {
       ->capture_default_str()
       ->type_name("PATH");
   command->footer(
-      "Jobs that are the same go on; those that changed end their epoch, and can be joined again.\n"
+      "Jobs that are the same go on. The ranks of those that changed finish the ops that have "
+      "begun,\n"
+      "for at most 10 s, and go on under the new configuration.\n"
       "A file with a mistake, or that changes more than a running switch can, changes nothing.\n"
       "The file is what counts: what `tributary set` had changed is dropped, by name.\n"
       "Examples:\n"

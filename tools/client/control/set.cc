@@ -12,7 +12,7 @@ namespace tributary::client {
 namespace {
 
 // The switch answers when the change is in force.
-constexpr Duration kPatience = Duration::seconds(30);
+constexpr Duration kPatience = Duration::seconds(90);
 
 struct SetOptions {
   std::vector<std::string> words;
@@ -94,7 +94,7 @@ void add_set(cli::App& app) {
       ->capture_default_str()
       ->type_name("PATH");
   command->footer(
-      "Whatever a reload may change, set may, and it is checked and refused in the same words.\n"
+      "set may change every key that a reload may change, with the same checks and errors.\n"
       "`tributary show overrides` lists what was set; a reload drops it.\n"
       "Examples:\n"
       "  tributary set ports.w0.storm.broadcast 1000\n"

@@ -4,7 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <ctime>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -12,11 +12,13 @@
 #include <thread>
 #include <vector>
 
-#include "config/text/codec.h"
 #include "tools/client/commands.h"
 #include "tools/client/control/control_client.h"
 #include "tools/client/control/rates.h"
 #include "tools/client/control/table.h"
+#include "tools/client/control/task_reports.h"
+#include "tools/client/control/telemetry_server.h"
+#include "tools/client/control/watch.h"
 #include "tools/program/standard_output.h"
 
 namespace tributary::client {
@@ -24,16 +26,16 @@ namespace {
 
 struct ShowOptions {
   std::string what;
-  // Of `op`: JOB/OP; of `stragglers` and `holds`: a job, or none; of `fdb`: vlan=N, port=NAME.
+  // For `op`: JOB/OP; for `stragglers` and `holds`: a job, or none; for `fdb`: vlan=N, port=NAME.
   std::vector<std::string> which;
   std::string socket = kDefaultSocket;
+  std::string telemetry;  // address of a telemetry server; empty: the switch is asked
+  std::string reports;    // folder of tasks' members
   bool json = false;
+  bool wide = false;        // all columns, however long the lines
   Duration every;           // none: once
   std::uint64_t times = 0;  // 0: until a signal
 };
-
-constexpr Duration kShortestEvery = Duration::ms(100);
-constexpr Duration kLongestEvery = Duration::seconds(3600);
 
 std::string subject(const ShowOptions& options) {
   std::string what = options.what;
@@ -41,16 +43,36 @@ std::string subject(const ShowOptions& options) {
   return what;
 }
 
+bool is_of_telemetry(const ShowOptions& options) {
+  return options.what == "links" || options.what == "paths";
+}
+
 Reply ask(const ShowOptions& options) {
+  if (options.what == "tasks")
+    return read_task_reports(options.reports, options.which.empty() ? "" : options.which.front());
+  if (is_of_telemetry(options)) return {ask_telemetry_server(options.telemetry, options.what), {}};
   return ask_with_notes(options.socket, Json{{"command", "show"}, {"what", subject(options)}});
+}
+
+void print_rows(const ShowOptions& options, Json rows) {
+  // Programs that read the table get all of it.
+  const bool narrow = !options.wide && isatty(STDOUT_FILENO) == 1;
+  const auto left_out = narrow ? fit(rows, kUsualWidth) : std::vector<std::string>();
+  std::cout << render_table(rows, options.what == "fdb" ? "no addresses" : "no " + options.what);
+  if (left_out.empty() || isatty(STDERR_FILENO) != 1) return;
+  std::cout.flush();
+  std::cerr << "note: --wide shows " << left_out.size() << " columns more, such as "
+            << harmless(left_out.front()) << '\n';
 }
 
 void print(const ShowOptions& options, const Json& data) {
   const bool is_table = options.what != "config";
   if (options.json || (!is_table && !data.is_string()))
     std::cout << data.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+  else if (options.what == "paths")
+    std::cout << render_paths(data);
   else if (is_table)
-    std::cout << render_table(data, options.what == "fdb" ? "no addresses" : "no " + options.what);
+    print_rows(options, data);
   else
     std::cout << data.get<std::string>();
 }
@@ -59,14 +81,6 @@ void print(const ShowOptions& options, const Json& data) {
 void print_notes(const Reply& reply) {
   tools::check_output();
   for (const std::string& note : reply.notes) std::cerr << "note: " << harmless(note) << '\n';
-}
-
-std::string time_of_day() {
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  localtime_r(&now, &local);
-  std::array<char, 16> text{};
-  return {text.data(), std::strftime(text.data(), text.size(), "%H:%M:%S", &local)};
 }
 
 // On a terminal each look takes the place of the one before. A switch that does not answer may come
@@ -99,13 +113,6 @@ void watch(const ShowOptions& options) {
   }
 }
 
-Duration parse_every(const std::string& text) {
-  const auto every = config::parse_duration(text);
-  if (!every || *every < kShortestEvery || *every > kLongestEvery)
-    throw cli::UsageError("--every", "'" + text + "'; allowed: 100ms to 1h, such as 1s");
-  return *every;
-}
-
 void add_watch_options(cli::App& command, const std::shared_ptr<ShowOptions>& options) {
   command
       .add_parsed(
@@ -130,42 +137,56 @@ constexpr std::array kTables = {
     ShowTable{"slots", "chunks being summed now, and whose data is missing"},
     ShowTable{"holds", "for how long slots were held; of one JOB, or of \"all\", the histogram"},
     ShowTable{"stragglers",
-              "how late each child was in the latest ops, latest first; of one JOB,\nor of all"},
-    ShowTable{"completion", "what the completion engine of each job holds and has finished"},
+              "how late each child was in the latest ops, and how often first and\nlast, latest "
+              "first; of one JOB, or of all"},
+    ShowTable{"completion", "chunks that the completion engine of each job holds and has finished"},
     ShowTable{"escalated", "chunks that wait there, and whose data is missing"},
     ShowTable{"op",
-              "what became of one op, JOB/OP: who came when, who missed the deadline\nby how much, "
-              "what was escalated, where its results were made"},
-    ShowTable{
-        "hosts",
-        "who finishes chunks of which shard, who chose it and why, where jobs\nname completion "
-        "hosts"},
+              "the history of one op, JOB/OP: when each child came, which missed\n"
+              "the deadline by how much, which chunks were escalated, where its\n"
+              "results were made"},
+    ShowTable{"collisions", "dynamic jobs whose chunks find their slot taken, and what would help"},
+    ShowTable{"ops", "the ops of a JOB that `op` has lines for, and what went wrong"},
+    ShowTable{"hosts",
+              "which host finishes chunks of which shard, how it was chosen and why,\n"
+              "where jobs name completion hosts"},
     ShowTable{"seats",
-              "of a completion host, a parameter server or a switch: which shards it\nserves, for "
-              "which term"},
-    ShowTable{"models", "of a parameter server: steps done, and the last checkpoint"},
+              "at a completion host, a parameter server or a switch: which shards it\n"
+              "serves, for which term"},
+    ShowTable{"models", "at a parameter server: steps done, and the last checkpoint"},
     ShowTable{"drops", "packets that did not go on, by reason"},
     ShowTable{"stages",
               "calls, packets, cycles and times of each stage of the packet loops;\nof one LCORE, "
               "or of all"},
     ShowTable{"lcores", "each packet loop: busy, idle and asleep, its queues and jobs"},
     ShowTable{"rxq", "which lcore polls which receive queue"},
-    ShowTable{"handover", "what went from one lcore to another, and what found the ring full"},
+    ShowTable{"handover", "packets from one lcore to another, and those that found the ring full"},
     ShowTable{"fdb", "addresses that the switch knows, and their ports; of vlan=N, of port=NAME"},
     ShowTable{"vlans",
               "which ports each VLAN has, in which form, and how many addresses are known"},
     ShowTable{"acl", "rules of access control, and how many frames each decided on"},
-    ShowTable{"groups", "multicast groups that somebody wants, and behind which ports"},
-    ShowTable{"lldp", "who says that it is behind which port"},
+    ShowTable{"groups", "multicast groups, and the ports that want them"},
+    ShowTable{"lldp", "neighbours that LLDP tells of, and their ports"},
     ShowTable{"routes", "which peers are behind which router"},
     ShowTable{"neighbours", "these routers: whether they answer, and where they are"},
+    ShowTable{"qps", "queue pairs of jobs that take RDMA, and the ranks at their other ends"},
+    ShowTable{"names", "named data of each job: what the cache holds, hits and misses"},
     ShowTable{"fragments",
               "datagrams put together and frames cut, and fragments that were lost,\nof each port"},
     ShowTable{"buffers", "packet buffers in use, and free"},
+    ShowTable{"telemetry",
+              "packets that in-band telemetry sampled, stamped and stripped; or which\nports are "
+              "trusted: ports"},
+    ShowTable{
+        "tasks",
+        "members of tasks on this machine: state, bytes, rounds, norm, who is\nmissing; of one "
+        "JOB, the time-line"},
     ShowTable{"config", "the configuration in force, defaults included"},
-    ShowTable{"events", "what happened, and when; of the latest SECONDS, or all that is known"},
+    ShowTable{"events", "events with their times; of the latest SECONDS, or all that are kept"},
     ShowTable{"assigned", "a manager's document: its term, revision and jobs"},
     ShowTable{"overrides", "keys that `tributary set` changed, and what the file says of them"},
+    ShowTable{"links", "at a telemetry server: latency and use of each egress port"},
+    ShowTable{"paths", "at a telemetry server: the best paths, why, and the alternatives"},
 };
 
 std::string help_of_tables() {
@@ -192,11 +213,18 @@ std::vector<std::string> names_of_tables() {
 void check_words(const ShowOptions& options) {
   if (options.times != 0 && options.every == Duration())
     throw cli::UsageError("--times", "is of use with --every only");
+  if (is_of_telemetry(options) == options.telemetry.empty())
+    throw cli::UsageError("--telemetry", "goes with `show links` and `show paths`, which need it");
+  if (options.what == "tasks" && options.reports.empty())
+    throw cli::UsageError("show tasks",
+                          "needs the folder into which the members report: --reports "
+                          "FOLDER, or TRIBUTARY_TASKS in the environment");
   const auto& which = options.which;
   if (options.what == "op" && which.empty())
     throw cli::UsageError("show op", "JOB/OP is needed, such as 1/42");
   const auto is = [&](const char* what) { return options.what == what; };
-  const bool one = is("op") || is("stragglers") || is("holds") || is("stages") || is("events");
+  const bool one = is("op") || is("ops") || is("stragglers") || is("holds") || is("stages") ||
+                   is("events") || is("telemetry") || is("tasks");
   const std::size_t most = is("fdb") ? 2 : one ? 1 : 0;
   if (which.size() > most)
     throw cli::UsageError("show " + options.what, "takes no '" + which[most] + "'");
@@ -214,14 +242,29 @@ void add_show(cli::App& app) {
   command
       ->add_option(
           "WHICH", options->which,
-          "Of `op`: the job's id and the op's number, such as 1/42. Of `stragglers` and "
-          "`holds`: the job's id. Of `stages`: an lcore. Of `fdb`: vlan=N, port=NAME, or both")
+          "For `op`: the job's id and the op's number, such as 1/42. For `ops`, `stragglers`, "
+          "`holds` and `tasks`: the job's id. For `stages`: an lcore. For `telemetry`: ports. For "
+          "`fdb`: "
+          "vlan=N, port=NAME, or both")
       ->expected(0, 2)
       ->type_name("WHICH");
   command->add_option("--socket", options->socket, "Control socket of the switch")
       ->capture_default_str()
       ->type_name("PATH");
+  command
+      ->add_option("--telemetry", options->telemetry,
+                   "For `links` and `paths`: where tributary-telemetryd has its pages")
+      ->type_name("IPV4:PORT");
+  if (const char* const folder = std::getenv("TRIBUTARY_TASKS")) options->reports = folder;
+  command
+      ->add_option("--reports", options->reports,
+                   "For `tasks`: the folder into which members report. Default: TRIBUTARY_TASKS of "
+                   "the environment")
+      ->type_name("FOLDER");
   command->add_flag("--json", options->json, "Print the data as JSON instead of a table");
+  command->add_flag("--wide", options->wide,
+                    "Show all columns. Without it, a terminal does not get those that make a table "
+                    "wider than 120 characters: first what is 0 or absent in all rows");
   add_watch_options(*command, options);
   command->footer(
       "Examples:\n"
@@ -232,7 +275,9 @@ void add_show(cli::App& app) {
       "  tributary show stragglers 1\n"
       "  tributary show holds all\n"
       "  tributary show fdb vlan=10 port=w0\n"
-      "  tributary show slots --socket /run/tributary/leaf1.sock");
+      "  tributary show slots --socket /run/tributary/leaf1.sock\n"
+      "  tributary show tasks --reports /run/training\n"
+      "  tributary show paths --telemetry 10.0.0.9:9476");
   command->callback([options] {
     check_words(*options);
     if (options->every != Duration()) return watch(*options);

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kKept = 2048;  // bytes: a last block or line has fewer
 constexpr std::string_view kEnded = "ended: ";
 
-// Of a pcapng file in this machine's byte order.
+// Layout of a pcapng file in this machine's byte order.
 constexpr std::uint32_t kStatistics = 5;    // the type of its last block
 constexpr std::size_t kBeforeOptions = 20;  // type, length, interface, time
 constexpr std::size_t kOptionHeader = 4;    // number, length
@@ -47,7 +47,7 @@ std::string_view comment_of(std::string_view block) {
   return {};
 }
 
-// For a terminal: where a stream was cut off, this might be anybody's payload.
+// Fit for a terminal: where a stream was cut off, the text might be any frame's payload.
 std::optional<std::string> reason_in(std::string_view text) {
   if (!text.starts_with(kEnded)) return std::nullopt;
   std::string reason(text.substr(kEnded.size()));

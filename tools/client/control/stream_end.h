@@ -8,7 +8,7 @@
 
 namespace tributary::client {
 
-// Of all that came, the last bytes.
+// Keeps the last bytes of a stream.
 class StreamEnd {
  public:
   void add(std::string_view bytes);
@@ -18,7 +18,7 @@ class StreamEnd {
   std::string bytes_;
 };
 
-// Of a pcapng file or a trace's text: why it ended before it was complete; nullopt: it did not.
+// Why a pcapng file or a trace's text ended before it was complete; nullopt: it did not.
 std::optional<std::string> why_file_ended(std::string_view end);
 std::optional<std::string> why_text_ended(std::string_view end);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <stdexcept>
@@ -21,15 +22,29 @@ std::size_t end_of_run(const Json& list, std::size_t at) {
   return at;
 }
 
+std::string cell_text(const Json& value);
+
+// "201:12.345": the values, in their order.
+std::string fields_text(const Json& object) {
+  std::string joined;
+  for (const Json& value : object)
+    joined.append(joined.empty() ? "" : ":").append(cell_text(value));
+  return joined.empty() ? "-" : joined;
+}
+
 std::string cell_text(const Json& value) {
   if (value.is_null()) return "-";
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   if (value.is_string()) return value.get<std::string>().empty() ? "-" : harmless(value);
   if (value.is_number_float()) {
     std::array<char, 64> text{};
-    std::snprintf(text.data(), text.size(), "%.3f", value.get<double>());
+    const double number = value.get<double>();
+    // Zero shows as such, and what rounds to it does not.
+    const bool tiny = number != 0 && std::abs(number) < 0.0005;
+    std::snprintf(text.data(), text.size(), tiny ? "%.3g" : "%.3f", number);
     return text.data();
   }
+  if (value.is_object()) return fields_text(value);
   if (!value.is_array())
     return harmless(value.dump(-1, ' ', false, Json::error_handler_t::replace));
   std::string joined;
@@ -90,12 +105,59 @@ void end_line(std::string& out, std::string line) {
   out += line + '\n';
 }
 
+// No rank present, or no slot in use, is news.
+bool is_quiet(const Column& column) {
+  if (column.key == "present" || column.key == "slots_open") return false;
+  return std::all_of(column.cells.begin(), column.cells.end(), [](const std::string& cell) {
+    return cell == "0" || cell == "-" || cell == "none" || cell == "0.000";
+  });
+}
+
+std::size_t width_of(const std::vector<Column>& columns) {
+  std::size_t sum = 0;
+  for (const Column& column : columns) sum += column.width + 2;
+  return sum == 0 ? 0 : sum - 2;
+}
+
+// Takes columns that `may_go` from the last on, but not the first, until the rest fits.
+template <typename MayGo>
+void take_out(std::vector<Column>& columns, std::size_t most, std::vector<std::string>& taken,
+              MayGo may_go) {
+  for (std::size_t i = columns.size(); i-- > 1 && width_of(columns) > most;) {
+    if (!may_go(columns[i])) continue;
+    taken.push_back(columns[i].key);
+    columns.erase(columns.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
 }  // namespace
 
 std::string harmless(const std::string& text) {
   std::string out = text;
   for (char& c : out)
     if (static_cast<std::uint8_t>(c) < 0x20 || c == 0x7F) c = '?';
+  return out;
+}
+
+std::vector<std::string> fit(Json& rows, std::size_t width) {
+  std::vector<std::string> taken;
+  if (!rows.is_array() || rows.empty()) return taken;
+  std::vector<Column> columns = columns_of(rows);
+  take_out(columns, width, taken, is_quiet);
+  take_out(columns, width, taken, [](const Column& column) { return column.numeric; });
+  for (Json& row : rows)
+    for (const std::string& key : taken) row.erase(key);
+  return taken;
+}
+
+Json with_columns(const Json& rows, std::span<const char* const> keys) {
+  Json out = Json::array();
+  for (const Json& row : rows) {
+    Json picked = Json::object();
+    for (const char* key : keys)
+      if (row.contains(key)) picked[key] = row[key];
+    out.push_back(picked);
+  }
   return out;
 }
 

@@ -15,6 +15,7 @@
 #include "tools/client/doctor/interface.h"
 #include "tools/client/doctor/switch_probe.h"
 #include "tools/client/doctor/switch_state.h"
+#include "tools/client/manager/cluster_state.h"
 #include "worker/transport/memif_address.h"
 
 namespace tributary::client {
@@ -25,6 +26,7 @@ struct DoctorOptions {
   std::uint32_t job = 1;
   std::uint32_t chunk_bytes = 0;
   std::string socket = kDefaultSocket;
+  manager::Target manager{"", "", "", ""};  // no address: not asked
   bool json = false;
 };
 
@@ -101,6 +103,7 @@ int run(const DoctorOptions& options) {
   add(found, judge(look_at_host(), options.address.empty() || has_switch));
   if (!options.address.empty()) check_address(options, found);
   if (has_switch) check_switch(options.socket, found);
+  if (!options.manager.address.empty()) add(found, look_at_manager(options.manager));
   if (options.json)
     print_json(found);
   else
@@ -122,6 +125,15 @@ void add_doctor(cli::App& app, int& exit_status) {
   command->add_option("--socket", options->socket, "Control socket of a switch on this host")
       ->capture_default_str()
       ->type_name("PATH");
+  command
+      ->add_option("--manager", options->manager.address,
+                   "The cluster's manager, unix:PATH or HOST:PORT: its switches and jobs, too")
+      ->type_name("ADDRESS");
+  command->add_option("--tls-ca", options->manager.ca, "PEM of its authority, for HOST:PORT")
+      ->type_name("PATH");
+  command->add_option("--tls-cert", options->manager.certificate, "PEM of the own certificate")
+      ->type_name("PATH");
+  command->add_option("--tls-key", options->manager.key, "PEM of its key")->type_name("PATH");
   command->add_flag("--json", options->json, "Findings as JSON");
   command->footer(
       "Joins no job and changes nothing. Exit status: 1 where something keeps a job from working.\n"

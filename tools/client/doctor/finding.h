@@ -1,4 +1,4 @@
-// What `tributary doctor` finds: one line of state, and what to do about it.
+// A finding of `tributary doctor`: one line of state, and what to do about it.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 namespace tributary::client {
 
 struct Finding {
-  // ok: as it should be. warning: works, but slowly or not for everyone. error: keeps a job from
+  // ok: as it should be. warning: works, but slowly or not for every user. error: keeps a job from
   // working.
   enum class Level : std::uint8_t { ok, warning, error };
 

@@ -1,4 +1,4 @@
-// What a host grants to programs that move packets: privileges, memory, socket buffers.
+// Resources that a host grants to programs that move packets: privileges, memory, socket buffers.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct HostFacts {
 
 // `root`: where proc/ stands, "/" but for tests.
 HostFacts look_at_host(const std::string& root = "/");
-// What a worker needs; with `for_switch`, also what a switch on this host does.
+// Checks the needs of a worker; with `for_switch`, also those of a switch on this host.
 Findings judge(const HostFacts& host, bool for_switch);
 
 // A memif socket as a worker meets it.

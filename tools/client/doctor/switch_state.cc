@@ -37,6 +37,18 @@ std::string missing_ranks(const Json& members, const std::string& job) {
   return ranks;
 }
 
+double number(const Json& row, const char* key) {
+  const auto at = row.find(key);
+  return at != row.end() && at->is_number() ? at->get<double>() : 0;
+}
+
+// If multicast is lost on the way to a rank, it asks for each result, and each is sent again.
+bool sends_all_again(const Json& job) {
+  constexpr double kEnough = 16;
+  return number(job, "completions") >= kEnough &&
+         number(job, "results_resent") >= number(job, "completions");
+}
+
 }  // namespace
 
 Findings judge_ports(const Json& ports) {
@@ -64,6 +76,10 @@ Findings judge_jobs(const Json& jobs, const Json& members) {
     const std::string state = text(row, "state");
     if (state == "running") {
       found.push_back({ok, subject, "runs with " + text(row, "present") + " workers", ""});
+      if (sends_all_again(row))
+        found.push_back({warning, subject, "some rank asks for every result",
+                         "multicast does not reach its host: look for a firewall, NAT, or IGMP "
+                         "snooping without a querier on the way"});
       continue;
     }
     const std::string missing = missing_ranks(members, job);

@@ -1,4 +1,4 @@
-// What the rows of a running switch (`tributary show`) say about why a job does not work.
+// Derives from the rows of a running switch (`tributary show`) why a job does not work.
 #pragma once
 
 #include "tools/client/control/table.h"

@@ -1,12 +1,23 @@
 // `tributary pool`: what operators ask of the memory pool.
+#include <chrono>
 #include <iostream>
 #include <memory>
+#include <thread>
 
 #include "tools/client/commands.h"
-#include "tools/client/pool/operate.h"
+#include "tools/client/helper_library.h"
 
 namespace tributary::client {
 namespace {
+
+constexpr auto kLookEvery = std::chrono::milliseconds(100);
+constexpr int kLooksPerLine = 10;
+
+// Ids [first, first + count).
+struct IdRange {
+  std::uint64_t first = 0;
+  std::uint64_t count = ~std::uint64_t{0};
+};
 
 struct PoolOptions {
   std::string config = "/etc/tributary/pool.yaml";
@@ -19,7 +30,36 @@ struct PoolOptions {
 };
 using Options = std::shared_ptr<PoolOptions>;
 
-void print(const PoolOptions& options, const Json& rows, int& exit_status, std::size_t failed) {
+constexpr HelperLibrary::Names kLibrary{.file = "libtributary-pool.so.0",
+                                        .release = "tributary_pool_free_reply",
+                                        .commands = "commands of the pool",
+                                        .option = "pool"};
+
+// Does `what`, one of the words of pool/api/operate.h.
+Json operate(const PoolOptions& options, const char* what, Json more = Json::object()) {
+  static const HelperLibrary library(kLibrary);
+  more["config"] = options.config;
+  more["do"] = what;
+  return library.ask("tributary_pool_operate", more);
+}
+
+Json operate_range(const PoolOptions& options, const char* what) {
+  return operate(options, what, {{"first", options.range.first}, {"count", options.range.count}});
+}
+
+// A row of `status` for a table: without the fields that only programs want.
+Json status_row(const Json& status) {
+  Json row = status;
+  const auto fill = row.find("fill");
+  if (fill == row.end()) return row;
+  const Json filled = *fill;
+  row.erase("fill");
+  row["fill"] = filled.value("running", false) ? "running" : "idle";
+  row["fill_failed"] = filled.value("failed", 0);
+  return row;
+}
+
+void print(const PoolOptions& options, const Json& rows, int& exit_status) {
   if (options.json) {
     std::cout << rows.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
   } else {
@@ -27,7 +67,8 @@ void print(const PoolOptions& options, const Json& rows, int& exit_status, std::
     for (const Json& row : rows) shown.push_back(status_row(row));
     std::cout << render_table(shown, "no nodes");
   }
-  if (failed != 0) exit_status = kExitFailed;
+  for (const Json& row : rows)
+    if (row["state"] != "up") exit_status = kExitFailed;
 }
 
 cli::App* add(cli::App& pool, const Options& options, const char* name, const char* text) {
@@ -44,35 +85,49 @@ void add_range(cli::App& command, const Options& options) {
   command.add_option("--count", options->range.count, "How many records; default: all from there");
 }
 
-void add_range_command(cli::App& pool, const Options& options, int& exit_status, const char* name,
-                       const char* text, pool::CommandKind kind) {
+cli::App* add_range_command(cli::App& pool, const Options& options, int& exit_status,
+                            const char* name, const char* text) {
   cli::App* const command = add(pool, options, name, text);
   add_range(*command, options);
-  if (kind == pool::CommandKind::pin)
-    command->add_flag("--off", options->unpin, "Pinned records may be evicted again");
-  command->callback([options, kind, &exit_status] {
-    const auto config = pool::load_pool_config(options->config);
-    const auto meant = options->unpin ? pool::CommandKind::unpin : kind;
-    std::size_t failed = 0;
-    const Json rows = ask_nodes(config, failed, [&](pool::NodeLink& link) {
-      return link.command(meant, options->range.first, options->range.count);
-    });
-    print(*options, rows, exit_status, failed);
+  command->callback([options, name, &exit_status] {
+    const Json rows = operate_range(*options, options->unpin ? "unpin" : name);
+    print(*options, rows, exit_status);
     for (const Json& row : rows)
       if (row.value("corrupt", 0) != 0) exit_status = kExitFailed;
   });
+  return command;
+}
+
+// Fills all nodes and waits, with a line of progress now and then. Returns the final statuses.
+Json fill_nodes(const PoolOptions& options) {
+  operate_range(options, "fill");
+  for (int look = 0;; ++look) {
+    Json rows = operate(options, "status");
+    bool running = false;
+    std::uint64_t stored = 0;
+    std::uint64_t bytes = 0;
+    for (const Json& row : rows) {
+      if (!row.contains("fill")) continue;
+      running |= row["fill"]["running"].get<bool>();
+      stored += row["fill"]["stored"].get<std::uint64_t>();
+      bytes += row["fill"]["stored_bytes"].get<std::uint64_t>();
+    }
+    if (!running || look % kLooksPerLine == 0)
+      std::cerr << "filled " << stored << " records, " << (bytes >> 20) << " MiB" << std::endl;
+    if (!running) return rows;
+    std::this_thread::sleep_for(kLookEvery);
+  }
 }
 
 void run_fill(const PoolOptions& options, int& exit_status) {
-  const auto config = pool::load_pool_config(options.config);
   if (options.manifest) {
-    std::cerr << config.dataset.manifest << ": " << write_manifest(config) << " records"
-              << std::endl;
+    const Json written = operate(options, "manifest");
+    std::cerr << harmless(written["manifest"].get<std::string>()) << ": " << written["records"]
+              << " records" << std::endl;
     return;
   }
-  std::size_t failed = 0;
-  const Json rows = fill_nodes(config, options.range, failed, std::cerr);
-  print(options, rows, exit_status, failed);
+  const Json rows = fill_nodes(options);
+  print(options, rows, exit_status);
   for (const Json& row : rows) {
     if (!row.contains("fill")) continue;
     for (const Json& error : row["fill"]["errors"])
@@ -83,19 +138,10 @@ void run_fill(const PoolOptions& options, int& exit_status) {
 }
 
 void run_configure(const PoolOptions& options) {
-  pool::LoadConfig load = pool::load_pool_config(options.config).load;
-  if (!options.amount.empty()) {
-    const auto amount = pool::parse_amount(options.amount);
-    if (!amount)
-      throw std::invalid_argument("--amount '" + options.amount +
-                                  "'; allowed: a number of records, or of KiB, MiB or GiB");
-    load.amount = *amount;
-  }
-  if (!options.target.empty()) load.target = options.target;
-  if (!options.amount.empty() || !options.target.empty())
-    pool::store_load_config(options.config, load);
-  std::cout << "amount: " << pool::format_amount(load.amount) << "\ntarget: " << load.target
-            << '\n';
+  const Json load =
+      operate(options, "configure", {{"amount", options.amount}, {"target", options.target}});
+  std::cout << "amount: " << load["amount"].get<std::string>()
+            << "\ntarget: " << load["target"].get<std::string>() << '\n';
 }
 
 }  // namespace
@@ -104,24 +150,20 @@ void add_pool(cli::App& app, int& exit_status) {
   cli::App* const pool = app.add_subcommand("pool", "Operate the memory pool for training data");
   pool->require_subcommand(1);
   const auto options = std::make_shared<PoolOptions>();
-  add(*pool, options, "status", "What each node holds and does")->callback([options, &exit_status] {
-    std::size_t failed = 0;
-    const Json rows = ask_nodes(pool::load_pool_config(options->config), failed,
-                                [](pool::NodeLink& link) { return link.status(); });
-    print(*options, rows, exit_status, failed);
-  });
+  add(*pool, options, "status", "Contents and activity of each node")
+      ->callback(
+          [options, &exit_status] { print(*options, operate(*options, "status"), exit_status); });
   cli::App* const fill =
       add(*pool, options, "fill", "Bring records from the store into the pool, and wait");
   fill->add_flag("--manifest", options->manifest,
                  "Only look through the store and write the manifest");
   add_range(*fill, options);
   fill->callback([options, &exit_status] { run_fill(*options, exit_status); });
-  add_range_command(*pool, options, exit_status, "pin", "Keep records that are there from eviction",
-                    pool::CommandKind::pin);
-  add_range_command(*pool, options, exit_status, "evict", "Drop records, unless they are pinned",
-                    pool::CommandKind::evict);
+  add_range_command(*pool, options, exit_status, "pin", "Keep records that are there from eviction")
+      ->add_flag("--off", options->unpin, "Pinned records may be evicted again");
+  add_range_command(*pool, options, exit_status, "evict", "Drop records, unless they are pinned");
   add_range_command(*pool, options, exit_status, "verify",
-                    "Check the CRC of records, and drop bad ones", pool::CommandKind::verify);
+                    "Check the CRC of records, and drop bad ones");
   cli::App* const configure =
       add(*pool, options, "configure", "Set, and show, what loads without ids bring, and where to");
   configure->add_option("--amount", options->amount, "Such as \"4096 records\" or \"64 MiB\"")

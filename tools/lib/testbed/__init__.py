@@ -5,7 +5,7 @@ Everything a run makes ends with it, however it ends:
   itself is killed (PR_SET_PDEATHSIG);
 - network namespaces have no name: the run holds them by file descriptor, so the kernel removes
   them and the links in them when the last holder is gone;
-- files live in one run directory, locked by the run; a directory that nobody locks is swept by
+- files live in one run directory, locked by the run; a directory without a lock is swept by
   the next run, or by tools/testbed clean.
 
 Layers, lowest first: tree (where things are), loop (waiting and signals), process, namespace,

@@ -6,7 +6,10 @@
                 --address {address} --count 1000 --dtype int32
   tools/testbed kill S201                    kill -9; `start S201` brings it back
   tools/testbed show S250 stragglers         what a switch or server says of itself
+  tools/testbed telemetry links              latency of each port; `up` with --telemetry
+  tools/testbed manager job submit FILE      what `tributary` says to the manager; `up` with --manager
   tools/testbed delay w112 200ms --every 3   late in every third op from now on; `delay w112 off`
+  tools/testbed delay A-R 5ms                the cable between these switches, both ways
   tools/testbed train                        a training with and without late workers, compared
   tools/testbed down                         leaves nothing behind
 
@@ -79,13 +82,17 @@ def _parse(arguments):
         sub.add_argument("file", type=Path)
         sub.add_argument("--ports", choices=("veth", "memif"), help="default: veth, if allowed")
         sub.add_argument(
-            "--impair", default="", help='of every cable, e.g. "--drop 1%% --duplicate 1%%"'
+            "--impair", default="", help='faults of every cable, e.g. "--drop 1%% --duplicate 1%%"'
         )
-        sub.add_argument("--seed", type=int, default=1, help="of what --impair leaves to chance")
-    status = add("status", _status, "what runs, and where")
+        sub.add_argument("--seed", type=int, default=1, help="seed of the faults of --impair")
+        sub.add_argument("--telemetry", type=int, nargs="?", const=16, metavar="N",
+                         help="in-band telemetry of one packet in N (default: 16), and its server")
+        sub.add_argument("--manager", action="store_true",
+                         help="a manager and its agent: jobs are submitted, and the file's are left out")
+    status = add("status", _status, "list the running nodes, and where they run")
     status.add_argument("--json", action="store_true")
     run = add("run", _run, "a command at every worker of a job")
-    run.add_argument("--job", type=int, help="default: the first of the file")
+    run.add_argument("--job", help="its id, by default the first of the file; at a manager, its name")
     run.add_argument("--worker", action="append", help="only there; may be repeated")
     run.add_argument("command", nargs="+")
     for name, text in (
@@ -97,8 +104,12 @@ def _parse(arguments):
     show = add("show", _show, "`tributary show` of a switch or server")
     show.add_argument("node")
     show.add_argument("what", nargs="+", help="such as jobs, or: op 1/42")
-    delay = add("delay", _delay, "a worker whose ops begin late: 500us, 200ms, 2s; or off")
-    delay.add_argument("worker")
+    manager = add("manager", _manager, "a command of `tributary` for the manager: job, topology, run, ...")
+    manager.add_argument("words", nargs=argparse.REMAINDER)
+    telemetry = add("telemetry", _telemetry, "`tributary show` of the telemetry server")
+    telemetry.add_argument("what", choices=("links", "paths"))
+    delay = add("delay", _delay, "a worker whose ops begin late, or a cable A-R between switches: 500us, 2s; or off")
+    delay.add_argument("worker", help="or the cable, the upper switch first")
     delay.add_argument("time")
     delay.add_argument("--every", type=int, default=1, metavar="N", help="only every Nth op")
     late_training.add_arguments(
@@ -124,19 +135,24 @@ def _up(options):
     command = [sys.executable, "-B", sys.argv[0], "--name", options.name, "keep"]
     command += [str(options.file), "--ports", _ports(options), "--seed", str(options.seed)]
     command += [f"--impair={options.impair}"]
+    if options.telemetry is not None:
+        command += ["--telemetry", str(options.telemetry)]
+    if options.manager:
+        command.append("--manager")
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True, text=True
     ) as child:
         for line in child.stdout:
             print(line, end="", flush=True)
             if line.startswith("up"):
-                child.returncode = 0  # it stays; nobody waits for it
+                child.returncode = 0  # it stays; this process does not wait for it
                 return 0
     return 1
 
 
 def _keep(options):
-    return keeper.keep(options.name, options.file, options.ports, options.impair, options.seed)
+    return keeper.keep(options.name, options.file, options.ports, options.impair, options.seed,
+                       options.telemetry, options.manager)
 
 
 def _status(options):
@@ -212,6 +228,25 @@ def _show(options):
         raise KeeperError(f"no switch or server {options.node}; there are {', '.join(names)}")
     socket = Path(state["directory"]) / f"{options.node}.sock"
     command = [binary(build_directory(), "tributary"), "show", *options.what, "--socket", socket]
+    return subprocess.run(command, check=False, timeout=_SHOW_S).returncode
+
+
+def _manager(options):
+    address = ask(options.name, "status")["manager"]
+    if address is None:
+        raise KeeperError("it has no manager; tools/testbed up FILE --manager")
+    command = [binary(build_directory(), "tributary"), *options.words]
+    return subprocess.run(command, env={**os.environ, "TRIBUTARY_MANAGER": address}, check=False).returncode
+
+
+def _telemetry(options):
+    server = ask(options.name, "status")["telemetry"]
+    if server is None:
+        raise KeeperError("it has no telemetry; tools/testbed up FILE --telemetry")
+    command = [binary(build_directory(), "tributary"), "show", options.what,
+               "--telemetry", server["http"]]
+    if server["namespace"]:
+        command = ["nsenter", f"--net={server['namespace']}", "--", *command]
     return subprocess.run(command, check=False, timeout=_SHOW_S).returncode
 
 

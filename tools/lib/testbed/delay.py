@@ -14,11 +14,11 @@ _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
 class DelayError(Exception):
-    """What is wrong with a delay, and what is allowed."""
+    """Says what is wrong with a delay, and what is allowed."""
 
 
 def line(time, every=1):
-    """What the file says: "200ms every 3"."""
+    """The file's text: "200ms every 3"."""
     match = _TIME.fullmatch(time)
     if match is None or int(match[1]) * _SECONDS[match[2]] > _MOST_S:
         raise DelayError(f"delay '{time}'; allowed: off, or up to 3600s, such as 500us, 200ms or 2s")
@@ -28,7 +28,7 @@ def line(time, every=1):
 
 
 class Delays:
-    """Of one testbed's workers; `directory` is there already."""
+    """Delays of one testbed's workers; `directory` is there already."""
 
     def __init__(self, directory):
         self._directory = directory

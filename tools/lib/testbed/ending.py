@@ -7,7 +7,7 @@ from testbed.process import ProcessFailed
 
 
 def exit_status(name, work):
-    """What `work` returns; 1 where a process failed or was too slow, 130 where a signal ended it: one line says so."""
+    """Returns what `work` returns; 1 where a process failed or was too slow, 130 where a signal ended it: one line says so."""
     try:
         return work()
     except (ProcessFailed, TimeoutError) as error:

@@ -23,7 +23,7 @@ _MEMIF = (
 
 
 def free_address():
-    """Of this machine's loopback, where nobody listens now."""
+    """A TCP address of this machine's loopback on which no process listens now."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return "{}:{}".format(*one.getsockname())

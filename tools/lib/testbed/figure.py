@@ -2,7 +2,7 @@
 
 
 class NoMatplotlib(Exception):
-    """What to install."""
+    """Says which package to install."""
 
 
 def panels(number):

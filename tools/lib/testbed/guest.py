@@ -21,6 +21,7 @@ from .tree import build_directory
 
 _MODULES = ("virtio_pci", "virtio_net")
 _MEMORY = "192M"
+_RDMA_MEMORY = "320M"  # rdma-core's libraries are in the RAM disk
 _NODE_MEMORY = "384M"  # of each socket
 _RDMA_MODULES = ("ib_uverbs", "rdma_ucm", "crc32_generic", "rdma_rxe")
 _RDMA_PROGRAM = "/usr/bin/rdma"
@@ -160,21 +161,32 @@ class _Machine:
         self.process.stop()
 
 
+def _with_rdma(script):
+    """A script that has rxe0, the kernel's RoCE in software, over eth0, and the files for it."""
+    provider = next(pathlib.Path("/usr/lib").glob("*/libibverbs/librxe-rdmav*.so"))
+    files = [(str(provider), provider), (_RDMA_DRIVER, pathlib.Path(_RDMA_DRIVER))]
+    return f"rdma link add rxe0 type rxe netdev eth0 || exit 1\n{script}", files
+
+
 class Guest(_Machine):
     """A peer.
 
     `socket` is the vhost-user port's; `script` runs in busybox's shell; `programs` are files of this
-    machine that it finds in its PATH, `modules` more of its kernel's.
+    machine that it finds in its PATH, `modules` more of its kernel's. `rdma`: it has rxe0.
     """
 
-    def __init__(self, loop, run, name, socket, address, script, programs=(), mtu=9000, modules=()):
+    def __init__(self, loop, run, name, socket, address, script, programs=(), mtu=9000, modules=(), rdma=False):
         disk = run / f"{name}.cpio"
-        vmlinuz = _disk(disk, script, programs, address, mtu, (*_MODULES, *modules))
+        files, memory = (), _RDMA_MEMORY if rdma else _MEMORY
+        if rdma:
+            script, files = _with_rdma(script)
+            programs, modules = (_RDMA_PROGRAM, *programs), (*modules, *_RDMA_MODULES)
+        vmlinuz = _disk(disk, script, programs, address, mtu, (*_MODULES, *modules), files)
         # vectors=0: with MSI-X this QEMU ends when it emulates the CPU and the card is vhost-user.
         mac = ":".join(f"{byte:02x}" for byte in (0x52, 0x54, 0, 0, 0, int(address.split(".")[-1])))
         super().__init__(loop, run, name, vmlinuz, disk, f"""
-            -machine q35,memory-backend=mem -m {_MEMORY}
-            -object memory-backend-memfd,id=mem,size={_MEMORY},share=on
+            -machine q35,memory-backend=mem -m {memory}
+            -object memory-backend-memfd,id=mem,size={memory},share=on
             -chardev socket,id=port,path={socket} -netdev vhost-user,id=net,chardev=port
             -device virtio-net-pci,netdev=net,mac={mac},vectors=0""")
 
@@ -188,14 +200,12 @@ class RdmaGuest(_Machine):
 
     def __init__(self, loop, run, name, cable, listens, address, script, programs, files):
         disk = run / f"{name}.cpio"
-        provider = next(pathlib.Path("/usr/lib").glob("*/libibverbs/librxe-rdmav*.so"))
-        vmlinuz = _disk(
-            disk, f"rdma link add rxe0 type rxe netdev eth0 || exit 1\n{script}",
-            (_RDMA_PROGRAM, *programs), address, 9000, (*_MODULES, *_RDMA_MODULES),
-            (*files.items(), (str(provider), provider), (_RDMA_DRIVER, pathlib.Path(_RDMA_DRIVER))))
+        script, own_files = _with_rdma(script)
+        vmlinuz = _disk(disk, script, (_RDMA_PROGRAM, *programs), address, 9000,
+                        (*_MODULES, *_RDMA_MODULES), (*files.items(), *own_files))
         server = "on" if listens else "off"
         super().__init__(loop, run, name, vmlinuz, disk, f"""
-            -machine q35 -m 320M
+            -machine q35 -m {_RDMA_MEMORY}
             -netdev stream,id=net,server={server},addr.type=unix,addr.path={cable}
             -device virtio-net-pci,netdev=net,mac=52:54:00:00:01:{int(address.split(".")[-1]):02x}""",
             "no_timer_check")  # on a busy machine the kernel may take the emulated timer for a dead one

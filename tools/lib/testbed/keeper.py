@@ -15,6 +15,7 @@ import sys
 from .delay import DelayError
 from .fabric import Impairment
 from .loop import Interrupted, Loop
+from .manager import ManagerRefused
 from .namespace import NamespaceError
 from .process import ProcessFailed
 from .topology import TopologyError
@@ -25,7 +26,7 @@ _MOST_BYTES = 1 << 16
 
 
 class KeeperError(Exception):
-    """What the keeper objects to, or that there is none."""
+    """The keeper's objection, or that there is none."""
 
 
 def _address(name):
@@ -66,7 +67,7 @@ class _Keeper:
                     return
                 connection.sendall(json.dumps(self._answer(self._read(connection))).encode())
             except (OSError, ValueError):
-                pass  # whoever asked has gone, or spoke no JSON
+                pass  # the client has gone, or spoke no JSON
 
     @staticmethod
     def _read(connection):
@@ -84,7 +85,7 @@ class _Keeper:
             return {"error": f"cannot '{do}'"}
         try:
             return getattr(self, do)(**request)
-        except (KeeperError, DelayError, ProcessFailed, TimeoutError) as error:
+        except (KeeperError, DelayError, ManagerRefused, ProcessFailed, TimeoutError, TopologyError) as error:
             return {"error": str(error)}
 
     def status(self):
@@ -111,22 +112,40 @@ class _Keeper:
                 "state": "-", "delay": self.bed.delays.of(name),
             })
         return {"file": str(self.file), "ports": self.bed.ports, "pid": os.getpid(),
-                "directory": str(self.bed.run.path), "nodes": nodes}
+                "directory": str(self.bed.run.path), "nodes": nodes,
+                "telemetry": self._telemetry(),
+                "manager": self.bed.manager and self.bed.manager.address}
 
-    def places(self, job=None):
+    def _telemetry(self):
+        of = self.bed.telemetry
+        if of is None:
+            return None
+        space = None if of.namespace is None else of.namespace.path
+        return {"http": of.http, "namespace": space}
+
+    def _ranks(self, job):
+        """Id, size and ranks of a job: by its id in the file, or by its name at the manager."""
         topology = self.bed.topology
+        if self.bed.manager is not None:
+            if job is None:
+                raise KeeperError("say which job of the manager's: --job NAME")
+            return self.bed.manager.ranks(job)
         if not topology.jobs:
             raise KeeperError("the file has no jobs")
-        job = next(iter(topology.jobs)) if job is None else job
-        if job not in topology.jobs:
+        if job is not None and (not job.isdecimal() or int(job) not in topology.jobs):
             raise KeeperError(f"no job {job}; there are {', '.join(map(str, topology.jobs))}")
+        number = next(iter(topology.jobs)) if job is None else int(job)
+        return number, topology.jobs[number]["workers"], topology.ranks(number)
+
+    def places(self, job=None):
+        number, size, ranks = self._ranks(job)
         places = []
-        for rank, worker in sorted(topology.ranks(job).items()):
+        for rank, worker in sorted(ranks.items()):
             space = self.bed.namespace(worker)
             places.append({
                 "worker": worker, "rank": rank,
                 "namespace": None if space is None else space.path,
-                "environment": self.bed.environment(worker, job, rank),
+                "environment": self.bed.environment(worker, number, rank, size),
             })
         return {"places": places}
 
@@ -151,8 +170,12 @@ class _Keeper:
 
     def delay(self, worker, time, every=1):
         workers = self.bed.topology.workers
+        cables = [cable.name for cable in self.bed.topology.cables if cable.uplink]
+        if worker in cables:
+            self.bed.set_cable_delay(worker, time)
+            return {"text": f"{worker}: {time}"}
         if worker not in workers:
-            raise KeeperError(f"no worker {worker}; there are {', '.join(workers)}")
+            raise KeeperError(f"no worker or cable {worker}; there are {', '.join([*workers, *cables])}")
         self.bed.delays.set(worker, time, every)
         return {"text": f"{worker}: {self.bed.delays.of(worker)}"}
 
@@ -161,7 +184,18 @@ class _Keeper:
         return {"pid": os.getpid()}
 
 
-def keep(name, file, ports, impair, seed):
+def _page_text(bed):
+    of = bed.telemetry
+    if of is None:
+        return ""
+    return ", telemetry in a namespace" if of.namespace else f", telemetry at http://{of.http}/"
+
+
+def _manager_text(bed):
+    return "" if bed.manager is None else f", manager at {bed.manager.address}"
+
+
+def keep(name, file, ports, impair, seed, telemetry=None, managed=False):
     """Holds the testbed until `down` or a signal. Says on standard output that it is up."""
     impairment = Impairment(tuple(shlex.split(impair)), seed) if impair else None
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -172,13 +206,15 @@ def keep(name, file, ports, impair, seed):
         return 1
     listener.listen(8)
     try:
-        with Loop() as loop, TreeBed(loop, file, ports, impairment) as bed:
+        with Loop() as loop, TreeBed(
+            loop, file, ports, impairment, telemetry=telemetry, managed=managed
+        ) as bed:
             keeper = _Keeper(loop, bed, file, listener)
             servers = f"{len(bed.servers)} servers, " if bed.servers else ""
             print(f"up: {len(bed.switches)} switches, {servers}{len(bed.topology.workers)} workers, "
-                  f"{ports} ports", flush=True)
+                  f"{ports} ports" + _page_text(bed) + _manager_text(bed), flush=True)
             null = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(null, sys.stdout.fileno())  # nobody reads any more
+            os.dup2(null, sys.stdout.fileno())  # no process reads it any more
             os.dup2(null, sys.stderr.fileno())
             while not keeper.over:
                 loop.turn(3600)

@@ -38,10 +38,10 @@ def _count(text):
 def add_arguments(parser):
     parser.add_argument("file", type=Path, nargs="?", default=TOP / "examples/hpcc-12.yaml")
     parser.add_argument("--ports", choices=("veth", "memif"), help="default: veth, if allowed")
-    parser.add_argument("--steps", type=_count, default=60, help="of each training; default: 60")
+    parser.add_argument("--steps", type=_count, default=60, help="steps of each training; default: 60")
     parser.add_argument("--images", type=_count, default=60_000, help="to train on; default: all")
     parser.add_argument("--hidden", type=_count, default=64, help="neurons; default: 64")
-    parser.add_argument("--deadline", default="200ms", help="of the job; default: 200ms")
+    parser.add_argument("--deadline", default="200ms", help="deadline of the job; default: 200ms")
     parser.add_argument(
         "--late", type=_lateness, action="append", metavar="WORKER=TIME[/N]",
         help="late by so much in every Nth op; may be repeated (default: w112=300ms/3)",
@@ -74,7 +74,7 @@ def run(loop, options, ports):
     names = ", ".join(f"{worker} late by {line(time, every)}" for worker, time, every in late)
     rows = [("", "accuracy", "SHA-256 of parameters", "mean step", "slowest", "missed deadlines")]
     series, digests = {}, set()
-    for name, delays in (("nobody is late", []), (names, late)):
+    for name, delays in (("no rank is late", []), (names, late)):
         reports, missed = _train(loop, options, ports, delays)
         digests |= {report["sha256"] for report in reports}
         times = series[name] = reports[0]["step_seconds"]

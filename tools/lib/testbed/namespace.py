@@ -53,7 +53,7 @@ class Namespace:
 
     @property
     def path(self):
-        """What iproute2 takes for a namespace."""
+        """The namespace's name for iproute2."""
         return f"/proc/{os.getpid()}/fd/{self.fd}"
 
     def run(self, command, check=True):

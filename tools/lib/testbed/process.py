@@ -97,6 +97,12 @@ class Process:
         if self.running:
             os.kill(self.pid, number)
 
+    def pause(self):
+        """SIGSTOP; returns when all its threads stand still. `signal(SIGCONT)` lets it go on."""
+        self.signal(signal.SIGSTOP)
+        if self.running:
+            os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+
     def stop(self, grace=10.0):
         """SIGTERM, then SIGKILL if that does not end it within `grace` seconds."""
         with self._loop.shielded():
@@ -176,7 +182,7 @@ class _Stream:
 
 
 def _prefix(namespace, user):
-    """What to put before a command, and which descriptors that needs."""
+    """The words to put before a command, and the descriptors that they need."""
     prefix, descriptors = [], ()
     if namespace is not None:
         prefix += ["nsenter", f"--net=/proc/self/fd/{namespace.fd}", "--"]

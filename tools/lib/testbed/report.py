@@ -1,4 +1,4 @@
-"""What the quickstart prints, and whether the two trainings agree."""
+"""Output of the quickstart, and whether the two trainings agree."""
 
 from dataclasses import dataclass
 
@@ -74,7 +74,7 @@ def compare(reports, reference, shown):
 
 
 def print_switch(shown):
-    """What the switch did: for the workers, and with what it dropped."""
+    """Table of the switch's work for the workers, and of its drops."""
     job = shown["jobs"][0]
     rows = [
         ("chunks aggregated", str(job["completions"]), f"of {job['contributions']} contributions"),

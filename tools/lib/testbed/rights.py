@@ -1,4 +1,4 @@
-"""What this user may do: which ports are possible, and what is missing for the others."""
+"""Permissions of this user: which ports are possible, and what the rest lack."""
 
 import os
 

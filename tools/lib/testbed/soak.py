@@ -42,7 +42,7 @@ _LIMIT_S = 60
 _PORTS = 4
 _MEMORY_MIB = 8  # allocators give back when they like
 
-# What the workers of a round do, and what happens in the middle of it.
+# A round: the workers' ops, and the event in the middle of it.
 LOADS = {
     "plain": ((), None),
     "faults": (("--lose", "1%", "--duplicate", "2%", "--garbage", "5%"), None),
@@ -52,8 +52,8 @@ LOADS = {
     "killed": ((), "kill"),
     "hosts": ((), "unplug"),
 }
-# Of a table that is full, of addresses that are in two places, of memory that lacks: never here. That
-# a loop falls behind another (handover-full) is a matter of load, and of who shares its CPU.
+# A full table, an address in two places, lack of memory: never here. Whether a loop falls behind
+# another (handover-full) depends on load, and on what shares its CPU.
 _EVENTS = re.compile(
     r'^tributary_(?:fdb|group|lldp)_events_total\{event="(?:evicted|limited|flapping|refused)"\} (\d+)'
     r'|^tributary_drops_total\{.*reason="no-mbuf".*\} (\d+)', re.MULTILINE)
@@ -70,7 +70,7 @@ def possible_loads():
 
 @dataclass(frozen=True)
 class Sample:
-    """A switch at rest: nobody is connected."""
+    """A switch at rest: no worker is connected."""
 
     memory_mib: float  # resident
     open_files: int
@@ -91,7 +91,7 @@ _WORDS = {
 
 
 def grown(first_pass, now):
-    """What of a sample is more than in any of the first pass, in words."""
+    """Names figures of a sample that exceed those of the first pass."""
     found = []
     for name, words in _WORDS.items():
         most = max(getattr(sample, name) for sample in first_pass)
@@ -156,7 +156,7 @@ class Soak:
         self._stack = contextlib.ExitStack()
         self._run = self._stack.enter_context(RunDirectory())
         self._config = self._run / "switch.yaml"
-        # What the generator reads: the ports that it has the other ends of.
+        # The generator's configuration: the ports that it has the other ends of.
         self._load_config = self._run / "load.yaml"
         self._late_job = False
         self._hosts, self._ports, self._namespace = [], [], None

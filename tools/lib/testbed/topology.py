@@ -19,8 +19,13 @@ class Cable:
     switch: str
     port: str
     below: str
-    uplink: str  # the lower switch's own port; empty for everybody else
+    uplink: str  # the lower switch's own port; empty for other nodes
     mtu: int
+    other: bool = False  # not the way up that the file says first
+
+    @property
+    def name(self):
+        return f"{self.switch}-{self.below}"
 
 
 class Topology:
@@ -51,11 +56,22 @@ class Topology:
             if switch.get("parent"):
                 parent, port = switch["parent"], switch["parent_port"]
                 yield Cable(parent, port, switch["name"], switch["uplink"], self.mtu(parent, port))
+            for way in switch.get("other_uplinks") or []:
+                parent, port = way["parent"], way["parent_port"]
+                yield Cable(parent, port, switch["name"], way["uplink"], self.mtu(parent, port), True)
+
+    def has_choices(self):
+        """Whether some switch has several ways up."""
+        return any(cable.other for cable in self.cables)
 
     def _cables_to_hosts(self):
         for host in [*self.workers.values(), *self.servers.values()]:
             mtu = self.mtu(host["switch"], host["port"])
             yield Cable(host["switch"], host["port"], host["name"], "", mtu)
+
+    def add_cables(self, cables):
+        for switch, port, below, uplink in cables:
+            self.cables.append(Cable(switch, port, below, uplink, self.mtu(switch, port)))
 
     def port(self, switch, name):
         return next(p for p in self.switches[switch]["ports"] if p["name"] == name)
@@ -80,7 +96,13 @@ class Topology:
 
     def serving(self, worker):
         """The switch that a worker sends to: the next one above that aggregates."""
-        switch = self.switches[self.workers[worker]["switch"]]
+        return self._summing(self.switches[self.workers[worker]["switch"]])
+
+    def summing_above(self, switch):
+        """The name of the next switch above that aggregates."""
+        return self._summing(self.switches[self.switches[switch]["parent"]])["name"]
+
+    def _summing(self, switch):
         while not switch.get("aggregate", True):
             switch = self.switches[switch["parent"]]
         return switch

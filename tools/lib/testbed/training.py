@@ -79,7 +79,7 @@ def _run(bed, job, places, settings, on_joined, on_event):
 
 
 def _explain(bed, ranks):
-    """What each failed rank says; the others get a moment to end with their own words."""
+    """The error of each failed rank; the others get a moment to end with their own words."""
     try:
         bed.loop.wait(lambda: all(not p.running for p, _ in ranks), 15, "the other workers end")
     except TimeoutError:

@@ -25,5 +25,5 @@ def binary(build, name):
 
 
 def module_directory(build):
-    """What PYTHONPATH needs for `import tributary`."""
+    """Folders that PYTHONPATH needs for `import tributary`."""
     return build / "python" if (build / "python").exists() else build / "worker/python"

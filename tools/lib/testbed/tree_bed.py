@@ -9,14 +9,18 @@ With an Impairment every cable runs through such a process (veth only).
 import contextlib
 import copy
 import json
+import os
 import re
+import signal
 
 import yaml
 
+from . import manager as managers
 from .delay import Delays
 from .namespace import Namespace, add_veth
 from .process import Process
 from .run_directory import RunDirectory, sweep
+from .telemetry import Telemetry
 from .topology import Topology, TopologyError
 from .tree import binary, build_directory, module_directory
 
@@ -34,21 +38,29 @@ class TreeBed:
     """A context manager. Entering starts switches and servers; start() runs commands at workers."""
 
     def __init__(
-        self, loop, path, ports="veth", impairment=None, job_options=None, assigned=False
+        self, loop, path, ports="veth", impairment=None, job_options=None, assigned=False,
+        telemetry=None, managed=False, spare_cables=(),
     ):
         """`job_options`: keys of every job that replace what the file says. `assigned`:
-        switches take jobs from a manager."""
+        switches take jobs from a manager; `managed`: which is started, too, and the file's jobs
+        are left out. `telemetry`: one packet in so many is sampled, and a telemetry server runs.
+        `spare_cables`: (switch, port, lower switch, its port) that no switch uses at first."""
         self.loop = loop
-        self._assigned = assigned
+        self._assigned = assigned or managed
+        self._managed = managed
+        self.manager = None
         self._job_options = job_options or {}
+        self._spare_cables = spare_cables
         self.ports = ports
         self.path = path
         self.build = build_directory()
         self.switches = {}  # name -> Process
         self.servers = {}  # the same
         self.cables = []
-        self._memif_cables = {}  # by the lower switch
+        self._memif_cables = {}  # by the lower switch and its port
+        self._delayed = {}  # processes that are cables between switches, by the cable's name
         self._impairment = impairment
+        self.telemetry = None if telemetry is None else Telemetry(self, telemetry)
         self._namespaces = {}
         self._stack = contextlib.ExitStack()
 
@@ -60,17 +72,24 @@ class TreeBed:
             self.delays = Delays(self.run / "delays")
             self.check(self.path)
             self.topology = Topology(self.path)
+            self.topology.add_cables(self._spare_cables)
+            if self._managed:
+                managers.prepare(self.topology)
             if self.ports == "veth":
                 self._cable_veth()
             elif self._impairment is not None:
                 raise TopologyError("impairment needs veth ports")
             elif self.topology.servers:
                 raise TopologyError("parameter servers speak kernel UDP: they need veth ports")
+            if self.telemetry is not None:
+                self.telemetry.start(stack.enter_context)
             self._write()
             for name in self.topology.top_down():
                 self.start_switch(name)
             for name in self.topology.servers:
                 self.start_server(name)
+            if self._managed:
+                self.manager = managers.Manager(self, stack.enter_context)
             self._stack = stack.pop_all()
         return self
 
@@ -119,8 +138,12 @@ class TreeBed:
 
     def reload(self, switch):
         """The output of `tributary reload` of a switch; an assertion error if it refuses."""
-        command = [binary(self.build, "tributary"), "reload", "--socket", self.socket(switch)]
-        with Process(self.loop, f"reload {switch}", command, self.run / "client.log") as process:
+        return self.client(switch, "reload")
+
+    def client(self, node, command, *words):
+        """The output of a command for a switch or server; an assertion error if it refuses."""
+        line = [binary(self.build, "tributary"), command, *words, "--socket", self.socket(node)]
+        with Process(self.loop, f"{command} {node}", line, self.run / "client.log") as process:
             return process.check_exit(_READY_S).text()
 
     def socket(self, node):
@@ -145,15 +168,15 @@ class TreeBed:
     def namespace(self, name):
         return self._namespaces.get(name)
 
-    def environment(self, worker, job, rank):
-        """What a command at a worker is told."""
+    def environment(self, worker, job, rank, size):
+        """Environment of a command at a worker, which is a rank of a job of that size."""
         return {
             **self._common_environment(),
             "TRIBUTARY_DELAY_FILE": str(self.delays.path(worker)),
             "TRIBUTARY_WORKER": worker,
             "TRIBUTARY_JOB": str(job),
             "TRIBUTARY_RANK": str(rank),
-            "TRIBUTARY_SIZE": str(self.topology.jobs[job]["workers"]),
+            "TRIBUTARY_SIZE": str(size),
             "TRIBUTARY_ADDRESS": self.address(worker),
         }
 
@@ -195,7 +218,7 @@ class TreeBed:
             upper, lower = self._namespaces[cable.switch], self._namespaces[cable.below]
             link = self._link(cable.switch, cable.port)
             end = self._link(cable.below, cable.uplink) if cable.uplink else "eth0"
-            if self._impairment is None or not self._impairment.concerns(cable.below):
+            if not self._runs_through_a_process(cable):
                 add_veth(upper, link, lower, end, cable.mtu)
             else:
                 # A namespace of its own, because of the driver's PACKET_FANOUT groups (fabric.py).
@@ -206,34 +229,59 @@ class TreeBed:
                     _AF_PACKET.format(index=index, link=link) + _JUMBO
                     for index, link in enumerate(("below", "above"))
                 ]
-                self.cables.append(self._cable(f"cable{number}", ends, number, middle))
+                self.cables.append(self._cable(f"cable{number}", ends, number, middle, cable))
             if not cable.uplink:
                 self._address(cable.below)
         self._plug_unused_ports()
         for process in self.cables:
             process.wait_line("^ready", _READY_S)
 
+    def _runs_through_a_process(self, cable):
+        """The others are bare veth pairs. Where switches have several ways up, cables between them can be delayed."""
+        if self._impairment is not None:
+            return self._impairment.concerns(cable.below)
+        return bool(cable.uplink) and self.topology.has_choices()
+
+    def set_cable_delay(self, name, time):
+        """`name`: "A-R", the upper switch first. `time`: "5ms", or "off"."""
+        process = self._delayed.get(name)
+        if process is None or not process.running:
+            there = ", ".join(self._delayed) or "none here"
+            raise TopologyError(f"no cable {name} can be delayed; those that can: {there}")
+        file = self.run / f"{name}.delay"
+        text = "0" if time == "off" else time
+        file.with_suffix(".new").write_text(text + "\n", encoding="ascii")
+        os.replace(file.with_suffix(".new"), file)
+        said = len(process.stdout), len(process.stderr)
+        process.signal(signal.SIGHUP)
+        self.loop.wait(lambda: (len(process.stdout), len(process.stderr)) != said, _READY_S, f"{name} has the delay")
+        if len(process.stderr) != said[1]:
+            raise TopologyError(process.stderr[-1])
+
     def _cable_memif(self, switch):
         """A client can't outlive its server: both ends of a switch's cables start with it."""
         for cable in self.topology.cables:
             if not cable.uplink or switch not in (cable.switch, cable.below):
                 continue
-            if old := self._memif_cables.pop(cable.below, None):
+            if old := self._memif_cables.pop((cable.below, cable.uplink), None):
                 old.stop()
             running = [self.switches.get(end) for end in (cable.switch, cable.below)]
             if not all(process and process.running for process in running):
                 continue
-            sockets = [self._memif_socket(cable.below), self._memif_socket(cable.below, "uplink")]
+            sockets = [self._memif_socket(cable.below, "below", cable),
+                       self._memif_socket(cable.below, "uplink", cable)]
             ends = [
                 _MEMIF.format(index=index, socket=socket, role="client")
                 for index, socket in enumerate(sockets)
             ]
-            process = self._cable(f"cable-{cable.below}", ends, 0)
-            self._memif_cables[cable.below] = process
+            process = self._cable(f"cable-{cable.name}", ends, 0, cable=cable)
+            self._memif_cables[cable.below, cable.uplink] = process
             process.wait_line("^ready", _READY_S)
 
-    def _cable(self, name, ends, number, namespace=None):
+    def _cable(self, name, ends, number, namespace=None, cable=None):
         command = [binary(self.build, "tributary-impair"), "--a", ends[0], "--b", ends[1]]
+        if cable is not None and cable.uplink:
+            command += ["--delay-file", self.run / f"{cable.name}.delay"]
         if self._impairment is not None:
             command += ["--seed", str(self._impairment.seed + number), *self._impairment.arguments]
         process = Process(
@@ -245,6 +293,8 @@ class TreeBed:
             env={"RUNTIME_DIRECTORY": str(self.run.path)},
         )
         self._stack.enter_context(process)
+        if cable is not None and cable.uplink:
+            self._delayed[cable.name] = process
         return process
 
     def _address(self, name):
@@ -272,15 +322,16 @@ class TreeBed:
         match = re.search(r"\biface=([^,]+)", self.topology.port(switch, port)["devargs"])
         return match[1] if match else port[:_SHORT_LINK]
 
-    def _memif_socket(self, below, end="below"):
-        """Of the port that leads down to a worker or switch, or of that switch's uplink."""
-        return self.run / f"{below}-{end}.memif"
+    def _memif_socket(self, below, end="below", cable=None):
+        """Memif socket of the port that leads down to a worker or switch, or of that switch's uplink."""
+        way = f"-{cable.uplink}" if cable is not None and cable.other else ""
+        return self.run / f"{below}-{end}{way}.memif"
 
     # ---- the file that the switches read
 
     def _write(self):
         """The topology with devices and sockets of this bed."""
-        below = {(c.switch, c.port): c.below for c in self.topology.cables}
+        below = {(c.switch, c.port): c for c in self.topology.cables}
         for name, switch in self.topology.switches.items():
             for index, port in enumerate(switch["ports"]):
                 port["devargs"] = self._devargs(name, switch, index, port, below)
@@ -304,8 +355,12 @@ class TreeBed:
         if self.ports == "veth":
             jumbo = _JUMBO if port.get("mtu", _STANDARD_MTU) > _STANDARD_MTU else ""
             return _AF_PACKET.format(index=index, link=self._link(name, port["name"])) + jumbo
-        if port["name"] == switch.get("uplink"):
-            socket = self._memif_socket(name, "uplink")
+        up = next((c for c in self.topology.cables if (c.below, c.uplink) == (name, port["name"])), None)
+        down = below.get((name, port["name"]))
+        if up is not None:
+            socket = self._memif_socket(name, "uplink", up)
+        elif down is not None:
+            socket = self._memif_socket(down.below, "below", down)
         else:
-            socket = self._memif_socket(below.get((name, port["name"]), f"{name}-{port['name']}"))
+            socket = self._memif_socket(f"{name}-{port['name']}")
         return _MEMIF.format(index=index, socket=socket, role="server")

@@ -8,7 +8,8 @@ namespace tributary::loadgen {
 
 class FrameSink {
  public:
-  // Who has seen roomy() may commit so many frames: what a session sends at once.
+  // After roomy() returned true, so many frames may be committed: the most that a session sends at
+  // once.
   static constexpr std::size_t kRoom = 64;
 
   FrameSink() = default;

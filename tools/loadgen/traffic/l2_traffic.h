@@ -41,7 +41,7 @@ class L2Traffic {
   void send(std::size_t port, FrameSink& out);
   // A frame with kEtherType that has arrived at `port`.
   void on_frame(std::size_t port, const wire::EthernetView& frame);
-  // What is measured begins now.
+  // The measurement begins now.
   void warmed_up() { counts_.warm_up_received = counts_.received; }
   [[nodiscard]] const L2Counts& counts() const { return counts_; }
 

@@ -1,5 +1,5 @@
-// What each rank of a job contributes to each chunk, and so what the sum is: known without asking
-// anybody, and without adding up the ranks' data.
+// The data of each rank for each chunk, and its sum: known without communication, and without
+// adding up the ranks' data.
 //
 //   element i of rank r = table[offset + i] + salt + weight[r]
 //   element i of the sum = ranks × (table[offset + i] + salt) + Σ weight

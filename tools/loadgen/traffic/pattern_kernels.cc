@@ -19,7 +19,7 @@ template <typename V>
   std::memcpy(&value, at, sizeof value);
 }
 
-// What is written is summed in the registers that it is written from: it need not be read again.
+// Sums the values in the registers that they are written from: they need not be read again.
 template <typename T, std::size_t kBytes>
 [[gnu::always_inline]] inline std::uint16_t write_loop(const std::byte* table, T addend,
                                                        std::span<std::byte> out) {

@@ -8,7 +8,7 @@
 namespace tributary::mpi {
 namespace {
 
-// What became of joining a job; the largest of all ranks' counts.
+// The result of joining a job; the largest over all ranks counts.
 enum class Joined : int { yes, wrong_size, unknown, failed };
 
 int keyval = MPI_KEYVAL_INVALID;
@@ -18,7 +18,7 @@ std::vector<std::weak_ptr<Binding>>& all_bindings() {
   return *made;
 }
 
-// MPI frees the communicator, or its attributes.
+// Called when MPI frees the communicator or its attributes.
 int forget(MPI_Comm, int, void* attribute, void*) {
   delete static_cast<std::shared_ptr<Binding>*>(attribute);
   return MPI_SUCCESS;
@@ -37,7 +37,7 @@ struct Group {
   std::uint32_t size;
 };
 
-// Rank 0 asks for all. 0 of `found`: none is left, `why` says so.
+// Rank 0 asks for all ranks. 0 in `found`: no job is left, `why` gives the reason.
 struct Offer {
   int found = 0;
   std::uint32_t job = 0;
@@ -96,7 +96,7 @@ void give_up(const Group& group, std::uint32_t job, Joined why) {
     runtime()->jobs->broken(job);
 }
 
-// One job after the other, until the ranks are in one, or know that there is none.
+// Tries one job after the other, until the ranks are in one or know that there is none.
 void find_job(const Group& group, Binding& binding) {
   while (true) {
     const Offer offer = next_offer(group);
@@ -167,7 +167,7 @@ void open_bindings() {
   real().Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &keyval, nullptr);
 }
 
-// Communicators that the program has not freed.
+// Closes the communicators that the program has not freed.
 void close_bindings() {
   std::vector<std::weak_ptr<Binding>> all;
   {

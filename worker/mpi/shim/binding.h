@@ -1,10 +1,10 @@
-// What a communicator of MPI has here: a job of the switch, or the reason why it has none.
+// The binding of an MPI communicator: a job of the switch, or the reason why it has none.
 //
 //   (first offloadable blocking call, or MPI_Init) ──bind()──▶ bound ──MPI_Comm_free──▶ closed
 //                                                     └──────▶ refused: a final answer
 //
-// It hangs on the communicator as an attribute, which a duplicate does not inherit. Binding is
-// collective, so all ranks hold the same answer.
+// It is an attribute of the communicator, which a duplicate does not inherit. Binding is
+// collective, so all ranks have the same result.
 #pragma once
 
 #include <memory>
@@ -18,13 +18,13 @@ namespace tributary::mpi {
 struct Binding {
   std::uint32_t job = 0;
   std::unique_ptr<Communicator> communicator;  // null: refused
-  std::string why;                             // it is refused
+  std::string why;                             // why it is refused
   ~Binding();
 };
 
-// The communicator's binding; null: none yet. Other threads may free other communicators.
+// The communicator's binding, or null. Other threads may free other communicators meanwhile.
 std::shared_ptr<Binding> find_binding(MPI_Comm comm);
-// Makes one; blocks until all ranks of the communicator do the same.
+// Makes a binding; blocks until all ranks of the communicator do the same.
 std::shared_ptr<Binding> bind(MPI_Comm comm);
 
 // After MPI_Init, and before MPI_Finalize.

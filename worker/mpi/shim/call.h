@@ -1,4 +1,4 @@
-// One collective call of the program, before and after it is decided where it goes.
+// One collective call of the program, before and after its route is decided.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace tributary::mpi {
 
-// As the program made it. Where ranks may differ in type and count, what counts is their bytes.
+// The program's call. Where ranks may differ in type and count, their bytes count.
 struct Call {
   const char* name = nullptr;  // "MPI_Allreduce"
   Kind kind = Kind::allreduce;
@@ -26,7 +26,7 @@ struct Call {
   std::optional<wire::ReduceOp> op;
   int root = 0;
   MPI_Comm comm = MPI_COMM_NULL;
-  // Of what moves bytes only: how they lie in memory.
+  // For calls that only move bytes: their layout in memory.
   MPI_Datatype send_type = MPI_DATATYPE_NULL;
   MPI_Datatype receive_type = MPI_DATATYPE_NULL;
   int send_count = 0;
@@ -34,14 +34,14 @@ struct Call {
   bool nonblocking = false;
 };
 
-// An offloaded call: what the switch works on, and what is to be done with the result.
+// An offloaded call: the switch's op, and what to do with the result.
 class Offloaded {
  public:
-  // Copies or packs what must not be where the program has it, and starts. Throws what
-  // Communicator::start() does.
+  // Copies or packs data that cannot stay in place, and starts the op. Throws like
+  // Communicator::start().
   Offloaded(const Call& call, Communicator& communicator);
   [[nodiscard]] Request& request() { return request_; }
-  // Of one that is done: puts the result where the program wants it. Throws CommunicatorError.
+  // For a call that is done: puts the result into the program's memory. Throws CommunicatorError.
   void finish();
 
  private:
@@ -51,11 +51,11 @@ class Offloaded {
   void reduce_scatter(const Call& call, CollectiveCall& c);
 
   Request request_;
-  std::vector<std::byte> input_;   // a copy, where the original is in the way or has gaps
-  std::vector<std::byte> output_;  // the result, where it cannot be made in place
+  std::vector<std::byte> input_;   // a copy, if the original is in the way or has gaps
+  std::vector<std::byte> output_;  // the result, if it cannot be made in place
   void* unpack_to_ = nullptr;
   int unpack_count_ = 0;
-  MPI_Datatype unpack_type_ = MPI_DATATYPE_NULL;  // null: output_ is copied as it is
+  MPI_Datatype unpack_type_ = MPI_DATATYPE_NULL;  // null: output_ is copied unchanged
 };
 
 }  // namespace tributary::mpi

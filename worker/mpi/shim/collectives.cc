@@ -1,4 +1,4 @@
-// The collectives that this library puts in the place of MPI's.
+// The collectives that replace MPI's.
 #include <algorithm>
 
 #include "worker/mpi/shim/route.h"
@@ -88,7 +88,7 @@ Call meeting(const char* name, MPI_Comm comm) {
   return call;
 }
 
-// Of a communicator between two groups the remote one counts, and parts are never equal for all.
+// False for a communicator between two groups: there the remote size counts, and parts differ.
 bool is_plain(MPI_Comm comm) {
   int between_groups = 0;
   if (comm == MPI_COMM_NULL) return false;
@@ -193,7 +193,7 @@ TRIBUTARY_MPI_DEFINE(Ireduce_scatter_block, const void* send, void* receive, int
   return stays_with_mpi(call.kind, call.bytes) ? own() : carry_out_later(call, request, own);
 }
 
-// Parts of the same length are those of MPI_Reduce_scatter_block; others are MPI's.
+// Equal parts are handled like MPI_Reduce_scatter_block; others go to MPI.
 TRIBUTARY_MPI_DEFINE(Reduce_scatter, const void* send, void* receive, const int counts[],
                      MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   const auto own = [&] { return real().Reduce_scatter(send, receive, counts, type, op, comm); };

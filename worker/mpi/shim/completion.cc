@@ -1,11 +1,11 @@
-// MPI's calls that look at requests: those of offloaded collectives are completed first.
+// MPI's calls that look at requests: they first complete those of offloaded collectives.
 #include "worker/mpi/shim/route.h"
 
 using namespace tributary::mpi;  // NOLINT: this file is the library's face in C
 
 namespace {
 
-// Until one of the array is completed: `test` asks MPI whether that is so.
+// Waits until one of the array is completed: `test` asks MPI.
 template <typename Test, typename Wait>
 int wait_for_any(int count, MPI_Request requests[], Test test, Wait wait) {
   while (true) {

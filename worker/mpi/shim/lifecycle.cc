@@ -1,4 +1,4 @@
-// MPI's beginning and end.
+// MPI_Init and MPI_Finalize.
 #include "worker/mpi/shim/other_mpi.h"
 #include "worker/mpi/shim/route.h"
 

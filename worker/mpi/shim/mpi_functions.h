@@ -1,11 +1,11 @@
-// MPI's own functions, behind those that this library puts in their place.
+// MPI's own functions, which this library's functions of the same name replace.
 //
 // The library defines both MPI_Allreduce and PMPI_Allreduce, and so on: the Fortran bindings of
 // Open MPI, and other tools, call the latter. So its own calls go to the next definition in the
 // loader's order, which is MPI's.
 #pragma once
 
-// Without the C++ bindings that MPI has removed.
+// Excludes the C++ bindings that MPI has removed.
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
@@ -32,7 +32,7 @@ struct MpiFunctions {
 #undef TRIBUTARY_MPI_DECLARE
 };
 
-// Looked up at the first use. Ends the process where the loader finds no MPI.
+// Looked up at first use. Ends the process if the loader finds no MPI.
 const MpiFunctions& real();
 
 }  // namespace tributary::mpi

@@ -8,12 +8,12 @@ namespace {
 using wire::DType;
 using wire::ReduceOp;
 
-// Handles are integers in one MPI, pointers in the other.
+// Handles are integers in one MPI and pointers in the other.
 std::uint64_t number_of(MPI_Datatype type) {
   return (std::uintptr_t)type;  // NOLINT: no C++ cast is for both
 }
 
-// Open addressing; a quarter full at most.
+// Open addressing; at most a quarter full.
 class TypeTable {
  public:
   void add(MPI_Datatype handle, DType dtype, std::uint32_t parts = 1) {
@@ -52,7 +52,7 @@ DType signed_of(std::size_t bytes) {
   }
 }
 
-// The switch has no 16-bit unsigned integers: none.
+// The switch has no 16-bit unsigned integers: returns none for them.
 DType unsigned_of(std::size_t bytes) {
   switch (bytes) {
     case 1: return DType::uint8;
@@ -79,7 +79,7 @@ void add_integers(TypeTable& t) {
   }
 }
 
-// Fortran's types with a size of their own, where this MPI was built with them.
+// Fortran's types with explicit sizes, if this MPI was built with them.
 void add_fortran(TypeTable& t) {
   const auto add = [&t](MPI_Datatype type, std::size_t bytes, DType dtype, std::uint32_t parts) {
     int size = 0;

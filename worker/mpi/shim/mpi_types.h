@@ -1,5 +1,5 @@
-// MPI's predefined types and operations in the switch's words. Types that have several names in MPI
-// mean the same here, so that ranks that use different ones decide alike.
+// Maps MPI's predefined types and operations to the switch's. MPI types that are equal under
+// several names map to the same type, so that ranks that use different names decide alike.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +13,16 @@ namespace tributary::mpi {
 
 struct ElementType {
   wire::DType dtype = wire::DType::none;
-  std::uint32_t parts = 0;  // elements of dtype that one of MPI's is made of: 2 of complex numbers
+  std::uint32_t parts = 0;  // elements of dtype in one element of MPI's: 2 for complex numbers
   [[nodiscard]] std::size_t bytes() const { return parts * wire::size_of(dtype); }
 };
 
 // Filled once MPI is initialised; empty before. Read by any thread.
 void learn_types();
-// nullptr: a type that the switch does not sum.
+// nullptr for a type that the switch does not sum.
 const ElementType* find_type(MPI_Datatype type);
 std::optional<wire::ReduceOp> find_op(MPI_Op op);
-// Why the switch does not do this op on these elements as MPI does; nullptr: it does.
+// Why the switch cannot do this op on these elements like MPI; nullptr if it can.
 const char* why_not(const ElementType& type, wire::ReduceOp op);
 
 }  // namespace tributary::mpi

@@ -1,4 +1,4 @@
-// What an offloaded call does with the program's buffers.
+// How an offloaded call uses the program's buffers.
 #include <cstring>
 
 #include "worker/mpi/shim/call.h"
@@ -6,7 +6,7 @@
 namespace tributary::mpi {
 namespace {
 
-// Elements of a predefined type lie side by side.
+// Elements of a predefined type are adjacent.
 bool has_gaps(MPI_Datatype type) {
   if (find_type(type) != nullptr) return false;
   int integers = 0;
@@ -24,7 +24,7 @@ bool has_gaps(MPI_Datatype type) {
   return lower != 0 || extent != size;
 }
 
-// Both MPIs pack without anything between the elements where all ranks are of one kind.
+// If all ranks are of one kind, both MPIs pack without gaps between the elements.
 std::vector<std::byte> pack(const void* from, int count, MPI_Datatype type, std::size_t bytes) {
   int room = 0;
   real().Pack_size(count, type, MPI_COMM_SELF, &room);
@@ -126,7 +126,7 @@ void Offloaded::reduce_scatter(const Call& call, CollectiveCall& c) {
   c.data = writable(call.send);
   c.output = call.receive;
   if (call.send != MPI_IN_PLACE) return;
-  // The result takes the place of data that may have to be sent again.
+  // The result replaces data that may have to be sent again.
   c.data = call.receive;
   output_.resize(call.count * call.type->bytes());
   c.output = output_.data();

@@ -27,7 +27,7 @@ std::vector<std::shared_ptr<Pending>>& list() {
   return *made;
 }
 
-// MPI asks for the status of a completed request.
+// MPI's query for the status of a completed request.
 int query(void* state, MPI_Status* status) {
   real().Status_set_elements(status, MPI_BYTE, 0);
   real().Status_set_cancelled(status, 0);
@@ -101,7 +101,7 @@ void wait_pending(MPI_Request request) {
     try {
       wait_driving(p->work.request());
     } catch (const CommunicatorError&) {
-      // Whoever completes it says so.
+      // The call that completes the request reports it.
     }
   }
   complete_finished();

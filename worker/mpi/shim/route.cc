@@ -19,7 +19,7 @@ std::string describe(const Call& call) {
   return text;
 }
 
-// What the call itself says; "" where nothing is in the way.
+// The reason in the call itself for not offloading it; "" if there is none.
 std::string obstacle(const Call& call, const Settings& settings) {
   const std::size_t threshold = settings.threshold_of(call.kind);
   if (threshold == kNever) return std::string(name_of(call.kind)) + " is off";
@@ -35,7 +35,7 @@ std::string obstacle(const Call& call, const Settings& settings) {
   return why == nullptr ? "" : why;
 }
 
-// What the job says: MPI programs expect integers to wrap.
+// The reason in the job for not offloading it: MPI programs expect integers to wrap.
 std::string obstacle(const Call& call, const Binding& binding) {
   if (binding.communicator == nullptr) return binding.why;
   const bool may_overflow = reduces(call.kind) && wire::is_integer(call.type->dtype) &&

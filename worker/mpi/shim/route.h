@@ -1,7 +1,7 @@
-// Where a call goes: to the switch, or to MPI.
+// Decides the route of a call: to the switch, or to MPI.
 //
-// That depends on nothing that may differ between the ranks of the communicator: collective, type
-// and operation, bytes, the settings of rank 0, and what became of the communicator's job.
+// The decision depends only on values that all ranks of the communicator share: collective, type
+// and operation, bytes, rank 0's settings, and the result of joining the communicator's job.
 #pragma once
 
 #include <memory>
@@ -14,22 +14,22 @@
 
 namespace tributary::mpi {
 
-// True where a call of so many bytes goes to MPI without a look at anything else. What most calls
-// cost is this.
+// True if a call of so many bytes goes to MPI without any further check. This is the whole cost of
+// most calls.
 inline bool stays_with_mpi(Kind kind, std::size_t bytes) {
   const Runtime* const r = runtime();
   return r == nullptr || (bytes < r->settings.threshold_of(kind) && !r->settings.log);
 }
 
-// The binding by whose job the call goes; null: to MPI. Binds a communicator that has none, in
-// calls that block. Says so where the log is on.
+// The binding whose job serves the call; null: the call goes to MPI. Binds a communicator that has
+// no binding, in blocking calls. Logs the decision if the log is on.
 std::shared_ptr<Binding> choose(const Call& call);
-// The call was to be offloaded, but is one that the library refuses: MPI does it.
+// The call was to be offloaded, but the library refuses it: MPI does it.
 void log_refusal(const Call& call, const std::exception& why);
-// Tells of a failure, and does what the communicator's error handler does; the call's result.
+// Reports a failure, and calls the communicator's error handler; returns the call's result.
 int fail(const Call& call, const Binding& binding, const std::exception& why);
 
-// Does the call, by `own` where it goes to MPI.
+// Does the call, through `own` if it goes to MPI.
 template <typename Own>
 int carry_out(const Call& call, Own own) {
   const std::shared_ptr<Binding> binding = choose(call);

@@ -16,16 +16,16 @@
 namespace tributary::mpi {
 namespace {
 
-// Never destroyed: exit() may come at any time, and other threads may still be in here.
+// Never destroyed: exit() may come at any time, while other threads still use it.
 Runtime* current = nullptr;
 std::uint32_t own_rank = 0;
 
-// How long a wait for the switch may leave MPI alone.
+// How long a wait for the switch may leave MPI without progress.
 constexpr Duration kFirstLook = Duration::us(100);
 constexpr Duration kMostLook = Duration::ms(1);
 
-// A request that nothing completes before the end: to ask for it is to let MPI work. A probe does
-// not do for both MPIs.
+// A request that is not completed before the end: testing it lets MPI progress. A probe does not
+// work for both MPIs.
 MPI_Request never_done = MPI_REQUEST_NULL;
 
 void make_never_done() {
@@ -53,7 +53,7 @@ std::string share_text(std::string text) {
   return text;
 }
 
-// Every rank calls it. Another rank's abort would end rank 0 before it has said why.
+// Every rank calls it. The barrier keeps another rank's abort from ending rank 0 before it logs.
 [[noreturn]] void end_program(const std::string& why) {
   if (own_rank == 0) say(why);
   real().Barrier(MPI_COMM_WORLD);
@@ -71,7 +71,7 @@ Settings agree_on_settings() {
   }
 }
 
-// Every rank needs an address: one without would leave the others waiting.
+// Every rank needs an address: a rank without one would leave the others waiting.
 bool all_have_address(const std::string& address) {
   const int missing = address.empty() ? static_cast<int>(own_rank) : -1;
   int most = -1;
@@ -108,7 +108,7 @@ void start_runtime() {
   int rank = 0;
   real().Comm_rank(MPI_COMM_WORLD, &rank);
   own_rank = static_cast<std::uint32_t>(rank);
-  if (spawned()) return;  // its first ranks would hand the same jobs out once more
+  if (spawned()) return;  // its first ranks would assign the same jobs again
   auto r = std::make_unique<Runtime>();
   r->world_rank = own_rank;
   r->settings = agree_on_settings();

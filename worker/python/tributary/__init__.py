@@ -5,9 +5,11 @@
         gradients = numpy.ones(1000, numpy.float32)
         comm.allreduce(gradients).wait()     # now 4.0 everywhere
 
-Every rank calls the same operations in the same order. tributary.torch is a backend of
-torch.distributed.
+Every rank calls the same operations in the same order. Task gives a main server's data to workers and
+takes their result back. tributary.torch is a backend of torch.distributed.
 """
+
+import operator as _operator
 
 from ._native import (
     Communicator,
@@ -17,15 +19,74 @@ from ._native import (
     __version__,
     group_jobs,
     groups,
-    init,
     task_information,
 )
+from ._native import init as _init
+from ._task import (
+    DigestMismatch,
+    MainConflict,
+    NormError,
+    NotConverged,
+    Round,
+    Task,
+    TaskError,
+    TaskResult,
+    TaskTooLarge,
+    WrongRole,
+)
+
+
+def _integers(options, names):
+    """The options, with those names as Python's own integers: NumPy's count as well."""
+    given = {name: _operator.index(options[name]) for name in names if options.get(name) is not None}
+    return {**options, **given}
+
+
+def init(*, manager=None, request=None, worker=None, **options):
+    options = _integers(options, ("rank", "size", "loss_group") + ("job",) * (manager is None))
+    if manager is None:
+        if request is not None or worker is not None:
+            raise ValueError("request and worker are a manager's; allowed: manager as well")
+        return _init(**options)
+    from ._manager import place
+
+    if "size" in options or "address" in options:
+        raise ValueError("the manager says size and address; allowed: without them")
+    timeout = options.get("join_timeout", 60.0)
+    placed = place(
+        manager,
+        options.pop("job", None) or "",
+        request=request,
+        worker=worker,
+        rank=options.pop("rank", None),
+        timeout=timeout,
+    )
+    return _init(**placed, **options)
+
+
+init.__doc__ = (_init.__doc__ or "") + """
+With manager, a cluster's manager says where the rank joins:
+
+manager: "unix:PATH" or "HOST:PORT" of tributary-managerd. job is then the job's name, rank, size
+    and address are the manager's to say.
+request: a file with the job's request; any rank may submit it, the others find the job there.
+worker: this one's name in the topology, by default the host's; rank says it, too."""
 
 __all__ = [
     "Communicator",
+    "DigestMismatch",
     "Error",
+    "MainConflict",
+    "NormError",
+    "NotConverged",
     "OverflowError",
     "Request",
+    "Round",
+    "Task",
+    "TaskError",
+    "TaskResult",
+    "TaskTooLarge",
+    "WrongRole",
     "group_jobs",
     "groups",
     "init",

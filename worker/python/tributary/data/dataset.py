@@ -28,7 +28,7 @@ class PoolDataset:
         return self.of_batch(self.pool.get_batch(ids))
 
     def of_batch(self, batch):
-        """What the data set makes of a Batch: a list."""
+        """The data set's form of a Batch: a list."""
         items = [_sample(record) for record in batch] if self.pool.is_tar else list(batch)
         return items if self.transform is None else [self.transform(item) for item in items]
 

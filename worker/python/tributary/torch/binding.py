@@ -3,7 +3,7 @@
     settings   at the start: rank 0's thresholds hold for all
     binding    at the first call for the switch: rank 0 takes a job that no other group has
     epoch      when joined: all ranks are in the incarnation of the job that rank 0 is in
-    end        nobody leaves before all have what they asked for
+    end        no rank leaves before all have what they asked for
 
 Jobs are claimed in the default group's store, which all groups share, by an atomic compare-and-set
 of a key for each job. A restart by torchrun has another prefix there, and claims anew.

@@ -1,4 +1,4 @@
-"""What the environment says: address, jobs, thresholds. Pure functions of text."""
+"""Settings in the environment: address, jobs, thresholds. Pure functions of text."""
 
 import re
 
@@ -52,7 +52,7 @@ def parse_jobs(text):
 
 
 def default_thresholds(address):
-    """Of the scheme of an address; one that is unknown is refused when a rank joins."""
+    """Thresholds for an address's scheme. An unknown scheme is refused when a rank joins."""
     return dict(DEFAULT_THRESHOLDS.get(address.partition(":")[0], DEFAULT_THRESHOLDS["udp"]))
 
 

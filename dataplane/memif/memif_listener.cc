@@ -1,0 +1,184 @@
+#include "dataplane/memif/memif_listener.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "dataplane/memif/memif_refusal.h"
+#include "dataplane/memif/memif_socket.h"
+
+namespace tributary::dataplane {
+namespace {
+
+namespace memif = worker::memif;
+
+constexpr int kBacklog = 64;
+
+memif::Message message(memif::MessageType type) {
+  memif::Message m{};
+  m.type = type;
+  return m;
+}
+
+void say_goodbye(int socket, const std::string& why) {
+  memif::Message bye = message(memif::MessageType::disconnect);
+  why.copy(bye.disconnect.text.data(), bye.disconnect.text.size() - 1);
+  send_memif(socket, bye);
+}
+
+}  // namespace
+
+MemifListener::MemifListener(const MemifSettings& settings, MemifClientCounters& counters)
+    : path_(settings.socket),
+      abstract_(settings.abstract),
+      counters_(counters),
+      socket_(bind_memif_socket(path_, abstract_)) {}
+
+MemifListener::~MemifListener() {
+  if (!abstract_) ::unlink(path_.c_str());
+}
+
+bool MemifListener::serves(std::uint32_t id) const {
+  return std::any_of(ports_.begin(), ports_.end(),
+                     [&](const MemifPort* port) { return port->settings().id == id; });
+}
+
+bool MemifListener::has_device(const std::string& name) const {
+  return std::any_of(ports_.begin(), ports_.end(),
+                     [&](const MemifPort* port) { return port->settings().device == name; });
+}
+
+MemifPort* MemifListener::find(std::uint32_t id) const {
+  const auto found = std::find_if(open_.begin(), open_.end(),
+                                  [&](const MemifPort* port) { return port->settings().id == id; });
+  return found == open_.end() ? nullptr : *found;
+}
+
+void MemifListener::open(MemifPort& port) {
+  open_.push_back(&port);
+  if (open_.size() == 1 && ::listen(socket_.get(), kBacklog) != 0)
+    throw std::system_error(errno, std::generic_category());
+}
+
+void MemifListener::remove(MemifPort& port) {
+  disconnect(port, "the port is closed");
+  std::erase(ports_, &port);
+  std::erase(open_, &port);
+}
+
+void MemifListener::disconnect(const MemifPort& port, const std::string& why) {
+  const auto client = std::find_if(clients_.begin(), clients_.end(),
+                                   [&](const Client& one) { return one.port == &port; });
+  if (client == clients_.end()) return;
+  say_goodbye(client->socket.get(), why);
+  end(client);
+}
+
+void MemifListener::list(std::vector<int>& descriptors) const {
+  if (!open_.empty() && !short_) descriptors.push_back(socket_.get());
+  for (const Client& client : clients_) descriptors.push_back(client.socket.get());
+}
+
+void MemifListener::handle(const std::vector<int>& ready) {
+  const auto is_ready = [&](int descriptor) {
+    return std::find(ready.begin(), ready.end(), descriptor) != ready.end();
+  };
+  // Clients that go make room for those that come.
+  for (auto client = clients_.begin(); client != clients_.end();)
+    client = is_ready(client->socket.get()) ? read(client) : std::next(client);
+  short_ = false;
+  if (!open_.empty()) accept_all();
+}
+
+void MemifListener::accept_all() {
+  for (int i = 0; i < kBacklog; ++i) {
+    worker::FileDescriptor socket(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (!socket) {
+      short_ = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
+      return;
+    }
+    greet(std::move(socket));
+  }
+}
+
+void MemifListener::greet(worker::FileDescriptor socket) {
+  if (!send_memif(socket.get(), MemifHandshake::hello())) return counters_.gone.add();
+  make_room();
+  const auto find_door = [this](std::uint32_t id) -> std::optional<MemifDoor> {
+    const MemifPort* const port = find(id);
+    if (port == nullptr) return std::nullopt;
+    return MemifDoor{&port->settings(), port->queues(), port->connected()};
+  };
+  clients_.push_back({std::move(socket), MemifHandshake(find_door), nullptr});
+}
+
+void MemifListener::make_room() {
+  const auto unfinished = [](const Client& client) { return client.port == nullptr; };
+  const auto count = std::count_if(clients_.begin(), clients_.end(), unfinished);
+  if (static_cast<std::size_t>(count) < kMostUnfinished) return;
+  refuse(std::find_if(clients_.begin(), clients_.end(), unfinished),
+         "too many clients are not connected yet");
+}
+
+MemifListener::Clients::iterator MemifListener::read(Clients::iterator client) {
+  memif::Message said;
+  worker::FileDescriptor passed;
+  const MemifReceived received = receive_memif(client->socket.get(), said, passed);
+  if (received == MemifReceived::nothing) return std::next(client);
+  const bool leaves =
+      received == MemifReceived::message && said.type == memif::MessageType::disconnect;
+  if (received == MemifReceived::ended || leaves) return end(client);
+  try {
+    if (received == MemifReceived::nonsense) throw MemifRefusal("a packet that is no message");
+    take(*client, said, std::move(passed));
+  } catch (const MemifRefusal& refusal) {
+    return refuse(client, refusal.what());
+  }
+  return std::next(client);
+}
+
+void MemifListener::take(Client& client, const memif::Message& said,
+                         worker::FileDescriptor passed) {
+  if (client.port != nullptr && said.type != memif::MessageType::ack)
+    throw MemifRefusal("a message after CONNECT");
+  if (!client.handshake.take(said, std::move(passed))) return;
+  if (client.handshake.complete()) return connect(client);
+  if (!send_memif(client.socket.get(), message(memif::MessageType::ack)))
+    throw MemifRefusal("the client does not read");
+}
+
+void MemifListener::connect(Client& client) {
+  MemifPort* const port = find(*client.handshake.id());
+  if (port == nullptr) throw MemifRefusal("ID not found");
+  if (port->connected()) throw MemifRefusal("Already connected");
+  port->accept(client.handshake.take_offer());
+  client.port = port;
+  memif::Message connected = message(memif::MessageType::connected);
+  port->settings().device.copy(connected.connect.interface_name.data(),
+                               connected.connect.interface_name.size() - 1);
+  if (!send_memif(client.socket.get(), connected)) throw MemifRefusal("the client does not read");
+}
+
+MemifListener::Clients::iterator MemifListener::end(Clients::iterator client) {
+  if (client->port != nullptr)
+    client->port->leave();
+  else
+    counters_.gone.add();
+  return clients_.erase(client);
+}
+
+MemifListener::Clients::iterator MemifListener::refuse(Clients::iterator client,
+                                                       const std::string& why) {
+  say_goodbye(client->socket.get(), why);
+  counters_.refused.add();
+  MemifPort* const port = client->handshake.id() ? find(*client->handshake.id()) : nullptr;
+  if (port != nullptr) port->note_refusal(why);
+  if (client->port != nullptr) client->port->leave();
+  return clients_.erase(client);
+}
+
+}  // namespace tributary::dataplane

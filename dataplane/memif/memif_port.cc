@@ -1,0 +1,99 @@
+#include "dataplane/memif/memif_port.h"
+
+#include <utility>
+
+#include "dataplane/memif/memif_server.h"
+
+namespace tributary::dataplane {
+
+MemifPort::MemifPort(const Devargs& device) : settings_(memif_settings(device)) {
+  MemifServer::instance().add(*this);
+}
+
+MemifPort::~MemifPort() {
+  MemifServer::instance().remove(*this);
+}
+
+void MemifPort::open(std::span<rte_mempool* const> pools) {
+  for (rte_mempool* const pool : pools) {
+    queues_.push_back(std::make_unique<Queue>());
+    queues_.back()->pool = pool;
+  }
+  MemifServer::instance().open(*this);
+}
+
+bool MemifPort::receive(std::uint16_t queue, rte_mbuf** frames, std::uint16_t capacity,
+                        std::uint16_t& received) {
+  Queue& from = *queues_[queue];
+  bool intact = true;
+  received = 0;
+  from.rx.use([&](MemifRxRing& ring) {
+    received = ring.receive(from.pool, frames, capacity, from.rx_losses);
+    intact = !ring.broken();
+  });
+  return intact;
+}
+
+bool MemifPort::transmit(std::uint16_t queue, rte_mbuf** frames, std::uint16_t count,
+                         std::uint16_t& taken) {
+  Queue& to = *queues_[queue];
+  bool intact = true;
+  taken = 0;
+  to.tx.use([&](MemifTxRing& ring) {
+    taken = ring.transmit(frames, count, to.unsent);
+    intact = !ring.broken();
+  });
+  return intact;
+}
+
+void MemifPort::accept(MemifOffer offer) {
+  auto connection = std::make_unique<MemifConnection>(std::move(offer));
+  connection_ = std::move(connection);
+  for (std::uint16_t queue = 0; queue < queues(); ++queue) {
+    queues_[queue]->rx.lend(connection_->rx(queue));
+    queues_[queue]->tx.lend(connection_->tx(queue));
+  }
+  connected_.store(true, std::memory_order_release);
+}
+
+void MemifPort::leave() {
+  if (!connected()) return;
+  connected_.store(false, std::memory_order_release);
+  departures_.fetch_add(1, std::memory_order_acq_rel);
+  for (const auto& queue : queues_) {
+    queue->rx.take_back();
+    queue->tx.take_back();
+  }
+  connection_.reset();
+}
+
+void MemifPort::disconnect_broken() {
+  MemifServer::instance().disconnect_broken(*this);
+}
+
+MemifPort::Losses MemifPort::losses() const {
+  Losses all;
+  for (const auto& queue : queues_) {
+    all.unusable += queue->rx_losses.unusable.get();
+    all.no_buffers += queue->rx_losses.no_buffers.get();
+    all.unsent += queue->unsent.get();
+  }
+  return all;
+}
+
+void MemifPort::note_refusal(const std::string& why) {
+  const std::lock_guard lock(refusal_guard_);
+  refusal_ = why;
+  ++refused_;
+}
+
+std::optional<std::string> MemifPort::take_refusal() {
+  const std::lock_guard lock(refusal_guard_);
+  if (refused_ == 0) return std::nullopt;
+  std::string text = "a memif client was turned away";
+  if (refused_ > 1) text += " (the last of " + std::to_string(refused_) + ")";
+  refused_ = 0;
+  return text + ": " + std::exchange(refusal_, {});
+}
+
+}  // namespace tributary::dataplane

@@ -1,0 +1,104 @@
+// The connections of the ranks of this lcore's jobs: one for each rank of a job that takes RDMA,
+// set up by rdma_cm (docs/rdma.md).
+//
+// All memory is taken at construction; a packet loop owns it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "aggregator/chunk/job_index.h"
+#include "config/model/switch_config.h"
+#include "core/net/cm.h"
+#include "core/net/window_terms.h"
+#include "dataplane/rdma/connected/connection.h"
+
+namespace tributary::dataplane {
+
+class ConnectedRanks {
+ public:
+  // `part`: of the configuration, what this lcore does. `seed` differs between incarnations.
+  ConnectedRanks(const config::SwitchConfig& config, const config::SwitchConfig& part,
+                 std::size_t lcore, std::uint64_t seed);
+
+  // Connections and heap bytes, as the configuration says, of which `part` is what the lcore does;
+  // and the bytes as they are.
+  static std::size_t count(const config::SwitchConfig& part);
+  static std::size_t table_bytes(const config::SwitchConfig& part);
+  [[nodiscard]] std::size_t table_bytes() const;
+
+  // nullptr: no open queue pair has this number.
+  [[nodiscard]] Connection* find(std::uint32_t qpn) const;
+  [[nodiscard]] Connection* find(const Endpoint& peer) const {
+    return find(peer.flow() & wire::kMaxQpn);
+  }
+
+  // The outcome of a REQ.
+  struct Refusal {
+    wire::CmReject reason = wire::CmReject::consumer;
+    const char* text = nullptr;  // nullptr: it is not refused
+  };
+  struct Asked {
+    Connection* connection = nullptr;  // the rank's; nullptr where refused
+    bool again = false;                // it has been accepted before
+    Refusal refusal;
+    wire::WindowRequest request;
+  };
+  // `from`: its flow is of no account. Fails a connection that the same queue pair had before.
+  Asked ask(const wire::CmRequest& request, const Endpoint& from);
+  void accept(const Asked& asked, const wire::CmRequest& request, const Endpoint::Parts& from,
+              Instant now);
+  [[nodiscard]] wire::Mad reply_of(const Connection& connection) const;
+  static wire::Mad refuse(const wire::CmRequest& request, const Refusal& refusal);
+  static wire::Mad disconnect(const Connection& connection);
+
+  // Its queue pair is no more.
+  void free(Connection& connection);
+
+  // Calls visit(connection) for each that is not free.
+  template <typename Visit>
+  void each(Visit&& visit) {
+    for (JobRanks& job : jobs_)
+      for (Connection& connection : job.ranks)
+        if (connection.state != Connection::State::free) visit(connection);
+  }
+  template <typename Visit>
+  void each(Visit&& visit) const {
+    for (const JobRanks& job : jobs_)
+      for (const Connection& connection : job.ranks)
+        if (connection.state != Connection::State::free) visit(connection);
+  }
+  [[nodiscard]] bool empty() const { return active_ == 0; }
+
+  // Takes over the connections of jobs that stay as they are; others have ended.
+  void adopt(ConnectedRanks& before);
+
+ private:
+  struct JobRanks {
+    config::JobConfig config;
+    std::vector<Connection> ranks;
+  };
+  Refusal object(const wire::CmRequest& request, const wire::WindowRequest& asked,
+                 JobRanks*& job) const;
+  [[nodiscard]] WindowTerms terms_for(const JobRanks& job, const wire::WindowRequest& asked) const;
+  std::uint64_t draw();
+  std::uint32_t draw_qpn();
+  void index();
+
+  [[nodiscard]] bool is_here(std::uint64_t service) const {
+    return service == wire::rdma_tcp_service(port_) || service == wire::rdma_ib_service(port_);
+  }
+
+  std::uint16_t port_;
+  std::uint64_t ca_guid_;
+  std::uint32_t lcore_;
+  std::uint64_t random_;
+  std::uint32_t count_;
+  std::size_t active_ = 0;
+  std::vector<JobRanks> jobs_;  // stays where it is: the index points into it
+  aggregator::JobIndex<JobRanks> by_id_;
+  std::vector<Connection*> by_qpn_;  // open addressing, at most a quarter full
+};
+
+}  // namespace tributary::dataplane

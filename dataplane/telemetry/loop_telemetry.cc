@@ -1,0 +1,358 @@
+#include "dataplane/telemetry/loop_telemetry.h"
+
+#include <rte_cycles.h>
+#include <rte_mbuf.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "dataplane/frame/frame_tag.h"
+#include "dataplane/frame/mac_key.h"
+#include "dataplane/host/tsc_clock.h"
+#include "dataplane/telemetry/frame_sample.h"
+#include "dataplane/telemetry/marked.h"
+#include "telemetry/wire/bytes.h"
+
+namespace tributary::dataplane {
+namespace {
+
+using telemetry::Hop;
+using telemetry::Outcome;
+
+std::span<std::byte> frame_bytes(rte_mbuf* frame) {
+  return {rte_pktmbuf_mtod(frame, std::byte*), frame->data_len};
+}
+
+telemetry::Frame view_of(rte_mbuf* frame, std::uint32_t mtu) {
+  return {{rte_pktmbuf_mtod(frame, std::byte*),
+           std::size_t{frame->data_len} + rte_pktmbuf_tailroom(frame)},
+          frame->data_len,
+          mtu};
+}
+
+void set_length(rte_mbuf* frame, std::size_t bytes) {
+  frame->data_len = static_cast<std::uint16_t>(bytes);
+  frame->pkt_len = static_cast<std::uint32_t>(bytes);
+}
+
+bool is_shared(const rte_mbuf* frame) {
+  return rte_mbuf_refcnt_read(frame) != 1 || !RTE_MBUF_DIRECT(frame);
+}
+
+// The switch itself, or a group to which the switch above speaks.
+bool is_for(const Identity& identity, std::span<const std::byte> frame,
+            const telemetry::UdpPlace& place) {
+  const auto [destination, source] = mac_pair(frame);
+  if (destination == mac_bits(identity.mac)) return true;
+  if ((destination & kGroupBit) == 0 || place.ipv6) return false;
+  const auto from = telemetry::load<std::uint32_t>(frame, place.ip + 12);
+  const auto to = telemetry::load<std::uint32_t>(frame, place.ip + 16);
+  return std::any_of(identity.parents.begin(), identity.parents.end(),
+                     [&](const auto& p) { return p.group_ipv4 == to && p.parent_ipv4 == from; });
+}
+
+// Reported beside what the sink strips: where and when the packet came.
+constexpr std::uint16_t kArrival = telemetry::kPorts | telemetry::kIngressTime;
+
+// Reports of other traffic have all values, and the headers that tell its flow.
+constexpr std::uint16_t kWatchedValues = telemetry::kPorts | telemetry::kHopLatency |
+                                         telemetry::kQueue | telemetry::kIngressTime |
+                                         telemetry::kEgressTime | telemetry::kUtilisation;
+constexpr std::size_t kMostWatchedBytes = 80;
+static_assert(kWatched == telemetry::kChecksumComplement, "no job asks for that");
+
+// In a report's own metadata the node stands in the group header.
+constexpr std::uint16_t without_node(std::uint16_t bitmap) {
+  return bitmap & static_cast<std::uint16_t>(~telemetry::kNodeId);
+}
+
+}  // namespace
+
+LoopTelemetry::Rules LoopTelemetry::rules_of(const config::SwitchConfig& config) {
+  Rules rules;
+  rules.strip = config.telemetry.strip;
+  rules.untrusted = config.telemetry.untrusted;
+  rules.most_hops = config.telemetry.most_hops;
+  rules.probe = config.telemetry.probe;
+  for (const config::JobConfig& job : config.jobs)
+    if (job.telemetry.enabled())
+      rules.jobs[job.id] = {config::asked_bitmap(job.telemetry), job.telemetry.every};
+  for (const config::TelemetryPort& wanted : config.telemetry.ports)
+    for (std::size_t place = 0; place < config.ports.size(); ++place)
+      if (config.ports[place].name == wanted.port)
+        rules.ports[place] = {wanted.trusted, wanted.mbps};
+  return rules;
+}
+
+LoopTelemetry::LoopTelemetry(const config::SwitchConfig& config, rte_mempool* pool)
+    : pool_(pool),
+      node_(config.telemetry.node_id),
+      marking_{config.telemetry.udp_port, config.telemetry.dscp},
+      ns_per_cycle_q32_(static_cast<std::uint64_t>(1e9 * 4294967296.0 / tsc_hz())),
+      rules_(rules_of(config)) {
+  FrameNotes::enable();
+}
+
+std::uint64_t LoopTelemetry::to_ns(std::uint64_t tsc) const {
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<std::uint64_t>(Wide{tsc} * ns_per_cycle_q32_ >> 32);
+}
+
+bool LoopTelemetry::make_own(rte_mbuf*& frame) {
+  if (!is_shared(frame) && frame->nb_segs == 1) return true;
+  rte_mbuf* const own = copy_frame(frame, pool_);
+  if (own == nullptr) return false;
+  rte_pktmbuf_free(frame);
+  frame = own;
+  return true;
+}
+
+std::size_t LoopTelemetry::take_in(const Identity& identity, std::uint16_t ingress,
+                                   std::span<rte_mbuf*> burst, std::uint64_t arrived_tsc) {
+  attribute(ingress, arrived_tsc);
+  const auto marked = [&](rte_mbuf* frame) { return looks_marked(frame_bytes(frame), marking_); };
+  if (std::none_of(burst.begin(), burst.end(), marked)) return burst.size();
+  std::array<rte_mbuf*, 64> out;
+  std::size_t kept = 0;
+  std::size_t gone = 0;
+  for (rte_mbuf*& frame : burst) {
+    if (!marked(frame) || take_marked(identity, ingress, frame, arrived_tsc) == Fate::stays)
+      burst[kept++] = frame;
+    else
+      out[gone++] = frame;
+  }
+  std::copy_n(out.begin(), gone, burst.begin() + static_cast<std::ptrdiff_t>(kept));
+  return kept;
+}
+
+LoopTelemetry::Fate LoopTelemetry::take_marked(const Identity& identity, std::uint16_t ingress,
+                                               rte_mbuf*& frame, std::uint64_t arrived_tsc) {
+  const bool trusted = rules_.ports[ingress].trusted;
+  if (frame->nb_segs > 1 && !make_own(frame)) return Fate::stays;
+  telemetry::UdpPlace place;
+  telemetry::IntView view;
+  const auto bytes = frame_bytes(frame);
+  if (telemetry::find_udp(bytes, place) != Outcome::done) return Fate::stays;
+  if (telemetry::parse_int(bytes.subspan(place.payload(), place.payload_bytes()), view) !=
+      Outcome::done) {
+    counters_.malformed.add();
+    return Fate::stays;
+  }
+  if (!trusted) {
+    counters_.untrusted.add();
+    if (rules_.untrusted == config::UntrustedRule::drop || !make_own(frame)) return Fate::goes;
+    telemetry::Frame whole = view_of(frame, 0);
+    telemetry::Taken taken;
+    if (telemetry::strip_int(whole, marking_, taken, view) == Outcome::done)
+      set_length(frame, whole.length);
+    return Fate::stays;
+  }
+  if (!is_for(identity, bytes, place)) {
+    put_note(frame, {arrived_tsc, ingress, 0});
+    return Fate::stays;
+  }
+  op_hops_.note(view, bytes.subspan(place.payload(), place.payload_bytes()).subspan(view.bytes()));
+  if (!make_own(frame)) return Fate::goes;
+  Hop own;
+  own.ingress_port = ingress;
+  own.ingress_ns = to_ns(arrived_tsc);
+  strip(frame, own, kArrival, false);
+  return Fate::stays;
+}
+
+void LoopTelemetry::sample(const wire::Header& header, rte_mbuf* frame) {
+  if (header.type != wire::PacketType::aggregate && header.type != wire::PacketType::result) return;
+  if (!latest_.known || latest_.job != header.job) {
+    const auto found = rules_.jobs.find(header.job);
+    latest_ = {header.job, found == rules_.jobs.end() ? nullptr : &found->second, true};
+  }
+  if (latest_.sampling == nullptr || !latest_.sampling->chooses(header.seq)) return;
+  counters_.sampled.add();
+  put_note(frame, {arrived_tsc_, ingress_, latest_.sampling->bitmap});
+}
+
+void LoopTelemetry::watch(std::uint32_t every, rte_mbuf* frame) {
+  if (has_note(frame) || sample_hash(frame_bytes(frame)) % every != 0) return;
+  counters_.watched.add();
+  put_note(frame, {arrived_tsc_, ingress_, kWatched});
+}
+
+void LoopTelemetry::stamp(const Departure& egress, std::span<rte_mbuf*> frames) {
+  const std::uint64_t tsc = rte_rdtsc();
+  for (rte_mbuf*& frame : frames) {
+    if (!has_note(frame)) continue;
+    const FrameNote note = note_of(frame);
+    const Hop hop = hop_of(note, egress, tsc);
+    if (note.bitmap == kWatched)
+      stamp_watched(hop, frame);
+    else if (note.bitmap != 0)
+      stamp_source(note, hop, egress, frame);
+    else
+      stamp_transit(hop, egress, frame);
+  }
+}
+
+void LoopTelemetry::stamp_source(const FrameNote& note, const Hop& hop, const Departure& egress,
+                                 rte_mbuf*& frame) {
+  if (!rules_.ports[egress.port].trusted) {
+    report(hop, without_node(note.bitmap));
+    return take_note_off(frame);
+  }
+  if (!make_own(frame)) return report(hop, without_node(note.bitmap));
+  remove_note(frame);
+  if (!insert(frame, note.bitmap, egress.mtu, hop)) report(hop, without_node(note.bitmap));
+}
+
+void LoopTelemetry::take_note_off(rte_mbuf*& frame) {
+  if (!is_shared(frame)) return remove_note(frame);
+  // So that a frame which the driver refuses now is told of once.
+  rte_mbuf* const clone = rte_pktmbuf_clone(frame, pool_);
+  if (clone == nullptr) return;
+  rte_pktmbuf_free(frame);
+  frame = clone;
+  remove_note(frame);
+}
+
+void LoopTelemetry::stamp_watched(const Hop& hop, rte_mbuf*& frame) {
+  const SampledPart part = sampled_part(frame_bytes(frame));
+  record_.own = hop;
+  record_.bitmap = kWatchedValues;
+  record_.intermediate = false;
+  record_.inner_type = part.type;
+  record_.inner_bytes = static_cast<std::uint16_t>(std::min(part.bytes.size(), kMostWatchedBytes));
+  std::memcpy(record_.bytes.data(), part.bytes.data(), record_.inner_bytes);
+  push(record_);
+  take_note_off(frame);
+}
+
+void LoopTelemetry::stamp_transit(const Hop& hop, const Departure& egress, rte_mbuf*& frame) {
+  if (!make_own(frame)) return counters_.unstripped.add();
+  remove_note(frame);
+  telemetry::UdpPlace place;
+  telemetry::IntView view;
+  const auto bytes = frame_bytes(frame);
+  if (telemetry::find_udp(bytes, place) != Outcome::done ||
+      telemetry::parse_int(bytes.subspan(place.payload(), place.payload_bytes()), view) !=
+          Outcome::done)
+    return;
+  const std::uint16_t bitmap = view.header.bitmap & telemetry::kKnownInstructions &
+                               static_cast<std::uint16_t>(~telemetry::kChecksumComplement);
+  if (!rules_.ports[egress.port].trusted) {
+    strip(frame, hop, without_node(bitmap), false);
+    return;
+  }
+  if (rules_.strip != config::StripRule::every_hop) {
+    telemetry::Frame whole = view_of(frame, egress.mtu);
+    const Outcome pushed = telemetry::push_hop(whole, marking_, hop);
+    set_length(frame, whole.length);
+    if (pushed == Outcome::done) return counters_.hops_added.add();
+    counters_.no_space.add();
+    if (rules_.strip != config::StripRule::mtu || pushed != Outcome::exceeds_mtu) return;
+  }
+  // This hop is reported by the next switch, or by this one where its metadata may not be inserted.
+  if (strip(frame, hop, 0, true) && !insert(frame, bitmap, egress.mtu, hop))
+    report(hop, without_node(bitmap));
+}
+
+bool LoopTelemetry::insert(rte_mbuf* frame, std::uint16_t bitmap, std::uint32_t mtu,
+                           const Hop& hop) {
+  telemetry::Frame whole = view_of(frame, mtu);
+  const Outcome outcome = telemetry::insert_int(whole, marking_, bitmap, rules_.most_hops, hop);
+  if (outcome == Outcome::done)
+    counters_.inserted.add();
+  else
+    counters_.no_space.add();
+  set_length(frame, whole.length);
+  return outcome == Outcome::done;
+}
+
+bool LoopTelemetry::strip(rte_mbuf* frame, const Hop& own, std::uint16_t own_bitmap,
+                          bool intermediate) {
+  telemetry::UdpPlace place;
+  telemetry::IntView view;
+  telemetry::Taken taken;
+  const auto bytes = frame_bytes(frame);
+  if (telemetry::find_udp(bytes, place) != Outcome::done) return false;
+  // Copied before it is known whether it is reported.
+  const std::size_t room = std::min(bytes.size() - place.ip, record_.bytes.size());
+  std::memcpy(record_.bytes.data(), bytes.data() + place.ip, room);
+  telemetry::Frame whole = view_of(frame, 0);
+  if (telemetry::strip_int(whole, marking_, taken, view) != Outcome::done) {
+    counters_.malformed.add();
+    return false;
+  }
+  set_length(frame, whole.length);
+  counters_.stripped.add();
+  record_.own = own;
+  record_.own.node = node_;
+  record_.bitmap = own_bitmap;
+  record_.intermediate = intermediate;
+  record_.inner_type = place.ipv6 ? telemetry::InnerType::ipv6 : telemetry::InnerType::ipv4;
+  record_.inner_bytes =
+      static_cast<std::uint16_t>(std::min(room, place.payload() - place.ip + view.bytes()));
+  push(record_);
+  return true;
+}
+
+void LoopTelemetry::report(const Hop& own, std::uint16_t bitmap) {
+  record_.own = own;
+  record_.bitmap = bitmap;
+  record_.intermediate = false;
+  record_.inner_type = telemetry::InnerType::none;
+  record_.inner_bytes = 0;
+  push(record_);
+}
+
+void LoopTelemetry::report_link(std::uint16_t port, std::uint32_t latency_ns) {
+  record_.link_latency_ns = latency_ns;
+  Hop own;
+  own.node = node_;
+  own.egress_port = port;
+  report(own, telemetry::kPorts);
+  record_.link_latency_ns.reset();
+}
+
+void LoopTelemetry::push(ReportRecord& record) {
+  if (ring_.push(ReportRecord(record)))
+    counters_.reports.add();
+  else
+    counters_.reports_lost.add();
+}
+
+Hop LoopTelemetry::hop_of(const FrameNote& note, const Departure& egress, std::uint64_t tsc) {
+  Hop hop;
+  hop.node = node_;
+  hop.ingress_port = note.ingress;
+  hop.egress_port = egress.port;
+  hop.queue = 0;
+  hop.queue_occupancy = std::min(egress.queue, telemetry::kUnknown24 - 1);
+  hop.egress_ns = to_ns(tsc);
+  if (note.arrived_tsc != 0) {
+    hop.ingress_ns = to_ns(note.arrived_tsc);
+    const std::uint64_t ns = tsc > note.arrived_tsc ? to_ns(tsc - note.arrived_tsc) : 0;
+    hop.latency_ns = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(ns, std::uint64_t{telemetry::kUnknown32} - 1));
+  }
+  hop.utilisation_ppm = utilisation(egress, tsc);
+  return hop;
+}
+
+// Over at least a millisecond.
+std::uint32_t LoopTelemetry::utilisation(const Departure& egress, std::uint64_t tsc) {
+  constexpr std::uint64_t kLeastNs = 1'000'000;
+  Meter& meter = meters_[egress.port];
+  const std::uint32_t mbps = rules_.ports[egress.port].mbps;
+  if (mbps == 0) return telemetry::kUnknown32;
+  const std::uint64_t ns = to_ns(tsc - meter.since_tsc);
+  if (ns < kLeastNs) return meter.ppm;
+  if (meter.since_tsc != 0 && egress.tx_bytes >= meter.since_bytes) {
+    const double bits = static_cast<double>(egress.tx_bytes - meter.since_bytes) * 8;
+    const double capacity = static_cast<double>(ns) * mbps * 1e-3;
+    meter.ppm = static_cast<std::uint32_t>(std::min(bits / capacity, 1.0) * 1e6);
+  }
+  meter.since_tsc = tsc;
+  meter.since_bytes = egress.tx_bytes;
+  return meter.ppm;
+}
+
+}  // namespace tributary::dataplane

@@ -1,0 +1,16 @@
+// Converts the manager's state to messages of its interface.
+#pragma once
+
+#include "manager/api/manager.pb.h"
+#include "manager/service/cluster.h"
+
+namespace tributary::manager {
+
+void fill(const Cluster::View& view, const Job& from, v1::Job& to);
+void fill(const Event& from, v1::Event& to);
+void fill(const Straggler& from, v1::Straggler& to);
+void fill(const Cluster::View& view, v1::TopologyReply& to);
+SwitchRegistration registration_of(const v1::Registration& from);
+SwitchReport report_of(const v1::Report& from);
+
+}  // namespace tributary::manager

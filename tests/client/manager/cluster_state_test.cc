@@ -1,0 +1,63 @@
+// Findings about a cluster from its manager's answers.
+#include "tools/client/manager/cluster_state.h"
+
+#include <gmock/gmock.h>
+
+namespace tributary::client {
+namespace {
+
+using testing::HasSubstr;
+using Level = Finding::Level;
+
+Json switch_row(const char* name) {
+  return {{"name", name},  {"connected", true}, {"problem", ""},
+          {"bytes", "16"}, {"term", "1"},       {"revision", "7"}};
+}
+
+Finding only(const Json& sw) {
+  const auto found =
+      judge_cluster({{"term", "1"}, {"revision", "7"}, {"switches", Json::array({sw})}});
+  EXPECT_EQ(found.size(), 1u);
+  return found.at(0);
+}
+
+TEST(ClusterState, ASwitchThatIsWell) {
+  EXPECT_EQ(only(switch_row("A")).level, Level::ok);
+}
+
+TEST(ClusterState, WhatKeepsASwitchFromTakingJobs) {
+  Json sw = switch_row("A");
+  sw["revision"] = "6";
+  EXPECT_EQ(only(sw).level, Level::warning);
+  EXPECT_THAT(only(sw).state, HasSubstr("1/6, the newest is 1/7"));
+  sw["bytes"] = "0";
+  EXPECT_THAT(only(sw).remedy, HasSubstr("reserve_megabytes"));
+  sw["problem"] = "memory is in pieces";
+  EXPECT_EQ(only(sw).state, "memory is in pieces");
+  sw["connected"] = false;
+  EXPECT_EQ(only(sw).level, Level::error);
+  EXPECT_THAT(only(sw).remedy, HasSubstr("tributary-agentd"));
+}
+
+TEST(ClusterState, DrainedWorkersAndJobs) {
+  const auto workers = judge_cluster(
+      {{"workers", Json::array({Json{{"name", "w"}, {"drained", true}}, Json{{"name", "v"}}})}});
+  ASSERT_EQ(workers.size(), 1u);
+  EXPECT_EQ(workers[0].remedy, "tributary job drain-node w --undo");
+  const auto jobs = judge_cluster_jobs(
+      Json::array({Json{{"name", "a"}, {"state", "RUNNING"}, {"waits_for", ""}},
+                   Json{{"name", "b"}, {"state", "STARTING"}, {"waits_for", "A"}},
+                   Json{{"name", "c"}, {"state", "QUEUED"}, {"waits_for", "needs 64 slots"}}}));
+  ASSERT_EQ(jobs.size(), 3u);
+  EXPECT_EQ(jobs[0].level, Level::ok);
+  EXPECT_EQ(jobs[1].level, Level::error);
+  EXPECT_EQ(jobs[2].state, "waits: needs 64 slots");
+}
+
+TEST(ClusterState, AnswersOfAnotherVersionSayNothing) {
+  EXPECT_TRUE(judge_cluster(Json::object()).empty());
+  EXPECT_EQ(judge_cluster({{"switches", Json::array({Json::object()})}}).size(), 1u);
+}
+
+}  // namespace
+}  // namespace tributary::client

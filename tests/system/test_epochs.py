@@ -1,0 +1,146 @@
+"""A tree whose shape, planes and settings change under a running job of twelve ranks (rule 22, O1, T1):
+no op fails, every sum is exact, and callers notice pauses. Completion hosts are not among them: only
+a restart of a switch changes these.
+
+TRIBUTARY_SEED and TRIBUTARY_ROUNDS choose another run, or a longer one.
+"""
+
+import os
+import random
+
+import pytest
+import yaml
+
+LEAVES = ("A", "B", "C", "D")
+MIDDLE = ("M1", "M2")
+RANKS_OF_A_LEAF = 3
+BETWEEN = 40  # ops of each rank from one change to the next
+LONG = [{"do": "allreduce", "count": 5_000, "dtype": "int32", "repeat": 1_000_000, "seed": 6}]
+
+
+def switch(number, name, ports, **more):
+    """Each link between switches is a VLAN of its own: the tree has two ways, and no spanning tree."""
+    return {
+        "name": name,
+        "id": number,
+        "address": f"10.77.0.{200 + number}",
+        "lcores": [-1, -1],
+        "memory": {"megabytes": 128, "reserve_megabytes": 16},
+        "ports": [
+            {"name": port, "devargs": f"net_null{index}", **({"vlan": {"mode": "access", "id": vlan}} if vlan else {})}
+            for index, (port, vlan) in enumerate(ports)
+        ],
+        **more,
+    }
+
+
+def vlan_of(leaf, middle):
+    return 100 + 10 * LEAVES.index(leaf) + MIDDLE.index(middle)
+
+
+def tree():
+    root = switch(1, "root", [(m.lower(), 90 + at) for at, m in enumerate(MIDDLE)])
+    middle = [
+        switch(
+            2 + at, m, [("up", 90 + at), *((leaf.lower(), vlan_of(leaf, m)) for leaf in LEAVES)],
+            parent="root", parent_port=m.lower(), uplink="up",
+        )
+        for at, m in enumerate(MIDDLE)
+    ]
+    leaves = [
+        switch(
+            10 + at, leaf,
+            [*((f"up{m}", vlan_of(leaf, m)) for m in MIDDLE), *((f"w{i}", 0) for i in range(RANKS_OF_A_LEAF))],
+            parent=MIDDLE[at % 2], parent_port=leaf.lower(), uplink=f"up{MIDDLE[at % 2]}",
+        )
+        for at, leaf in enumerate(LEAVES)
+    ]
+    workers = [
+        {"name": f"{leaf.lower()}{i}", "switch": leaf, "port": f"w{i}", "address": f"10.77.{at + 1}.{i + 1}"}
+        for at, leaf in enumerate(LEAVES)
+        for i in range(RANKS_OF_A_LEAF)
+    ]
+    job = {"id": 1, "workers": len(workers), "chunk_bytes": 1024, "window": 32, "lease": "10s"}
+    return {"switches": [root, *middle, *leaves], "workers": workers, "jobs": [job]}
+
+
+def spare_cables():
+    """From each leaf to the switch that is not its parent."""
+    return [
+        (m, leaf.lower(), leaf, f"up{m}")
+        for at, leaf in enumerate(LEAVES)
+        for m in MIDDLE
+        if m != MIDDLE[at % 2]
+    ]
+
+
+@pytest.fixture
+def bed(make_tree, tmp_path):
+    file = tmp_path / "tree.yaml"
+    file.write_text(yaml.safe_dump(tree()))
+    return make_tree(file, spare_cables=spare_cables())
+
+
+class Changes:
+    """Draws one change after the other."""
+
+    def __init__(self, topology, dice):
+        self._topology, self._dice = topology, dice
+        self._job = topology.jobs[1]
+
+    def make(self):
+        return self._dice.choice([self._parent, self._planes, self._settings])()
+
+    def _parent(self):
+        """A leaf gets the other switch above it; that one keeps a leaf."""
+        switches = self._topology.switches
+        below = {m: [leaf for leaf in LEAVES if switches[leaf]["parent"] == m] for m in MIDDLE}
+        leaf = self._dice.choice([leaf for leaf in LEAVES if len(below[switches[leaf]["parent"]]) > 1])
+        other = next(m for m in MIDDLE if m != switches[leaf]["parent"])
+        switches[leaf].update(parent=other, uplink=f"up{other}")
+        return f"{leaf} below {other}"
+
+    def _settings(self):
+        window = self._dice.choice([w for w in (16, 32, 64) if w != self._job["window"]])
+        self._job["window"] = window
+        return f"window {window}"
+
+    def _planes(self):
+        self._job["planes"] = 3 - self._job.get("planes", 1)
+        return f"{self._job['planes']} planes"
+
+
+def wait_on(workers, ops):
+    counts = [len(worker.of("progress")) for worker in workers]
+    for worker, count in zip(workers, counts):
+        worker.wait_event("progress", count + ops)
+
+
+def test_rule22_o1_parents_planes_and_settings_change_under_twelve_ranks(bed, launch_tree):
+    dice = random.Random(int(os.environ.get("TRIBUTARY_SEED", "1")))
+    rounds = int(os.environ.get("TRIBUTARY_ROUNDS", "50"))
+    changes = Changes(bed.topology, dice)
+    workers = launch_tree(bed).start(LONG)
+    for number in range(rounds):
+        wait_on(workers, BETWEEN)
+        what = changes.make()
+        bed.write_file()
+        names = list(bed.topology.switches)
+        dice.shuffle(names)
+        for name in names:
+            bed.reload(name)
+        print(f"change {number}: {what}")
+    wait_on(workers, BETWEEN)
+    for worker in workers:
+        assert worker.process.running, worker.events[-1]
+        done = worker.of("progress")
+        assert [op["op"] for op in done] == list(range(len(done)))
+        assert all(op["exact"] for op in done), f"rank {worker.rank}: a wrong sum"
+    rows = bed.show("root", "jobs")
+    took = sorted(op["took_s"] for worker in workers for op in worker.of("progress"))
+    print(
+        f"{rounds} changes in {len(workers[0].of('progress'))} ops: drains "
+        f"{max(row['drains'] for row in rows)}, pauses p99 at most "
+        f"{max(row['pause_p99_us'] for row in rows) / 1000:.0f} ms; ops: median "
+        f"{took[len(took) // 2] * 1000:.1f} ms, longest {took[-1] * 1000:.0f} ms"
+    )

@@ -1,0 +1,77 @@
+"""A2: one communicator over several switches, which share the work of every op."""
+
+import signal
+from pathlib import Path
+
+from testbed.switch import Job
+
+FIVE = Path(__file__).resolve().parents[2] / "examples/two-level-5.yaml"
+
+STEPS = [
+    {"do": "allreduce", "count": 1, "dtype": "int32", "repeat": 6},
+    {"do": "allreduce", "count": 300_001, "dtype": "int32", "repeat": 3, "seed": 4},
+    {"do": "allreduce", "count": 100_000, "dtype": "float32", "repeat": 2, "seed": 5},
+    {"do": "barrier"},
+]
+
+
+def start_all(launch, beds, steps, **options):
+    """All ranks of job 1, each with a port on every bed."""
+    launcher = launch(beds[0])
+    return [
+        launcher.start_rank(rank, beds[0].workers, steps, port=rank,
+                            address=",".join(bed.address(rank) for bed in beds), **options)
+        for rank in range(beds[0].workers)
+    ]
+
+
+def contributions(bed):
+    return sum(row["contributions"] for row in bed.switch.show("jobs"))
+
+
+def test_a2_two_switches_share_every_op(make_bed, launch):
+    beds = [make_bed("memif", 3) for _ in range(2)]
+    for worker in start_all(launch, beds, STEPS):
+        worker.finish()
+    shares = [contributions(bed) for bed in beds]
+    assert min(shares) >= 0.45 * sum(shares), shares
+
+
+def test_a2_each_switch_of_several_has_a_tree_of_its_own(make_tree, launch_tree):
+    """Two leaves and two spines' worth of switches, twice: every shard goes up its own tree."""
+    trees = [make_tree(FIVE, "memif") for _ in range(2)]
+    topology = trees[0].topology
+    launcher = launch_tree(trees[0])
+    ranks = sorted(topology.ranks(1).items())
+    workers = [
+        launcher.start_rank(rank, len(ranks), STEPS, 1, name,
+                            address=",".join(tree.address(name) for tree in trees))
+        for rank, name in ranks
+    ]
+    for worker in workers:
+        worker.finish()
+
+
+def test_a2_the_switch_that_died_is_named(make_bed, launch, gate):
+    job = Job(1, 2, options=(("lease", "1s"),))
+    beds = [make_bed("memif", 2, jobs=[job]) for _ in range(2)]
+    steps = [{"do": "barrier"}, gate.step,
+             {"do": "allreduce", "count": 100_000, "dtype": "int32", "repeat": 100}]
+    workers = start_all(launch, beds, steps, op_timeout=5)
+    for worker in workers:
+        worker.wait_event("step")
+    beds[1].switch.process.signal(signal.SIGKILL)
+    gate.open()
+    for worker in workers:
+        assert beds[1].address(worker.rank) in worker.fail()["text"]
+
+
+def test_a2_lists_in_another_order_are_refused(make_bed, launch):
+    beds = [make_bed("memif", 2) for _ in range(2)]
+    launcher = launch(beds[0])
+    workers = [
+        launcher.start_rank(rank, 2, STEPS, port=rank,
+                            address=",".join(bed.address(rank) for bed in order))
+        for rank, order in enumerate((beds, beds[::-1]))
+    ]
+    assert any("at different places" in worker.fail()["text"] for worker in workers)

@@ -1,0 +1,202 @@
+// Communicators that span several switches: threads and kernel sockets against engines on loopback.
+#include "worker/api/switches.h"
+
+#include <gmock/gmock.h>
+
+#include <functional>
+#include <thread>
+
+#include "tests/worker/test_switch.h"
+
+namespace tributary {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+using worker::TestSwitch;
+using Ints = std::vector<std::int32_t>;
+
+constexpr std::uint32_t kRanks = 3;
+
+class SwitchesTest : public ::testing::Test {
+ protected:
+  static config::SwitchConfig one(std::uint32_t job_id, std::uint32_t chunk_bytes) {
+    config::SwitchConfig config;
+    config.ipv4 = 0x7F000001;
+    config::JobConfig job;
+    job.id = job_id;
+    job.workers = kRanks;
+    job.chunk_bytes = chunk_bytes;
+    job.order = wire::Order::reproducible;
+    config.jobs.push_back(job);
+    return config;
+  }
+  void start(const std::vector<std::uint32_t>& chunk_bytes) {
+    const std::uint32_t job = worker::drawn_job_id();
+    for (const std::uint32_t bytes : chunk_bytes)
+      switches.push_back(std::make_unique<TestSwitch>(one(job, bytes)));
+  }
+  [[nodiscard]] std::string list() const {
+    std::string text;
+    for (const auto& s : switches) text += (text.empty() ? "" : ",") + s->address();
+    return text;
+  }
+  // What create() throws, on all ranks together; empty: nothing.
+  std::string join_all(const std::function<std::string(std::uint32_t)>& address) {
+    ranks.resize(kRanks);
+    std::vector<std::string> errors(kRanks);
+    std::vector<std::thread> threads;
+    for (std::uint32_t r = 0; r < kRanks; ++r)
+      threads.emplace_back([&, r] {
+        CommunicatorOptions options = switches[0]->options(r);
+        options.address = address(r);
+        try {
+          ranks[r] = Communicator::create(options);
+        } catch (const std::exception& e) {
+          errors[r] = e.what();
+        }
+      });
+    for (auto& t : threads) t.join();
+    std::string together;
+    for (const std::string& e : errors) together += e.empty() ? "" : e + "\n";
+    return together;
+  }
+  void join_all() {
+    ASSERT_EQ(join_all([this](std::uint32_t) { return list(); }), "");
+  }
+  void all(const std::function<Request(Communicator&, std::uint32_t)>& call) {
+    std::vector<Request> requests;
+    for (std::uint32_t r = 0; r < kRanks; ++r) requests.push_back(call(*ranks[r], r));
+    for (auto& q : requests) q.wait();
+  }
+  static Ints numbers(std::size_t count, std::int32_t rank) {
+    Ints v(count);
+    for (std::size_t i = 0; i < count; ++i)
+      v[i] = static_cast<std::int32_t>(i * 7 + 1) * (rank + 1);
+    return v;
+  }
+
+  std::vector<std::unique_ptr<TestSwitch>> switches;
+  std::vector<std::unique_ptr<Communicator>> ranks;  // gone before the switches
+};
+
+TEST_F(SwitchesTest, A2_EveryCollectiveIsExactOverThreeSwitches) {
+  start({64, 64, 64});
+  join_all();
+  for (const std::size_t count : {0u, 1u, 16u, 17u, 1000u}) {
+    std::vector<Ints> data;
+    for (std::int32_t r = 0; r < 3; ++r) data.push_back(numbers(count, r));
+    const auto fresh = data;
+    all([&](Communicator& c, std::uint32_t r) {
+      return c.allreduce(data[r].data(), count, wire::DType::int32, wire::ReduceOp::sum);
+    });
+    for (std::size_t r = 0; r < 3; ++r)
+      for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(data[r][i], 6 * fresh[0][i]) << count;
+    data = fresh;
+    all([&](Communicator& c, std::uint32_t r) {
+      return c.broadcast(data[r].data(), count, wire::DType::int32, 2);
+    });
+    EXPECT_THAT(data, Each(fresh[2]));
+    std::vector<Ints> gathered(3, Ints(3 * count));
+    all([&](Communicator& c, std::uint32_t r) {
+      return c.all_gather(fresh[r].data(), gathered[r].data(), count, wire::DType::int32);
+    });
+    Ints together;
+    for (const Ints& part : fresh) together.insert(together.end(), part.begin(), part.end());
+    EXPECT_THAT(gathered, Each(together));
+    // In place at the head of the input, where the result waits in memory of its own.
+    std::vector<Ints> scattered(3, together);
+    all([&](Communicator& c, std::uint32_t r) {
+      return c.reduce_scatter(scattered[r].data(), scattered[r].data(), count, wire::DType::int32,
+                              wire::ReduceOp::sum);
+    });
+    for (std::size_t r = 0; r < 3; ++r)
+      for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(scattered[r][i], 3 * fresh[r][i]) << count;
+    all([&](Communicator& c, std::uint32_t) { return c.barrier_async(); });
+  }
+  for (const auto& s : switches)
+    EXPECT_GT(s->counters().contributions.get(), 100u) << "each has its shard";
+}
+
+// A3: wherever the array lies on a rank, the same elements go to the same switch.
+TEST_F(SwitchesTest, A2_ShardsAreSharedOutEvenly) {
+  start({64, 64});
+  join_all();
+  std::vector<Ints> data(kRanks, Ints(16 * 100, 1));
+  const auto before = switches[0]->counters().contributions.get();
+  all([&](Communicator& c, std::uint32_t r) {
+    return c.allreduce(data[r].data(), data[r].size(), wire::DType::int32, wire::ReduceOp::sum);
+  });
+  EXPECT_EQ(switches[0]->counters().contributions.get() - before, 50 * kRanks);
+}
+
+TEST_F(SwitchesTest, A2_ManyOpsInFlightUnderLossStayInOrder) {
+  start({64, 64});
+  join_all();
+  for (const auto& s : switches) s->lose(20'000);
+  constexpr std::uint32_t kOps = 60;
+  std::vector<Ints> data(kRanks * kOps);
+  std::vector<Request> requests;
+  for (std::uint32_t i = 0; i < kOps; ++i)
+    for (std::uint32_t r = 0; r < kRanks; ++r) {
+      auto& d = data[i * kRanks + r];
+      d.assign(1 + i * 3, static_cast<std::int32_t>(i + r));
+      requests.push_back(
+          ranks[r]->allreduce(d.data(), d.size(), wire::DType::int32, wire::ReduceOp::sum));
+      if (i % 7 == 0) requests.push_back(ranks[r]->barrier_async());
+    }
+  for (auto& q : requests) q.wait();
+  for (std::uint32_t i = 0; i < kOps; ++i)
+    for (std::uint32_t r = 0; r < kRanks; ++r)
+      EXPECT_THAT(data[i * kRanks + r], Each(static_cast<std::int32_t>(3 * i + 3)));
+  for (const auto& s : switches) s->lose(0);
+}
+
+// The memory of an op is its own, whichever switch has which shard of it.
+TEST_F(SwitchesTest, A2_MemoryInUseIsRefused) {
+  start({64, 64});
+  join_all();
+  Ints data(1000, 1);
+  Request open = ranks[0]->allreduce(data.data(), 600, wire::DType::int32, wire::ReduceOp::sum);
+  EXPECT_THROW(ranks[0]->allreduce(data.data() + 500, 500, wire::DType::int32, wire::ReduceOp::sum),
+               std::invalid_argument);
+  std::vector<Ints> others(2, Ints(600, 1));
+  std::vector<Request> rest;
+  for (std::uint32_t r = 1; r < kRanks; ++r)
+    rest.push_back(
+        ranks[r]->allreduce(others[r - 1].data(), 600, wire::DType::int32, wire::ReduceOp::sum));
+  open.wait();
+  for (auto& q : rest) q.wait();
+  EXPECT_EQ(data[0], 3);
+}
+
+TEST_F(SwitchesTest, A2_ASwitchThatDiesIsNamed) {
+  start({64, 64});
+  join_all();
+  switches[1]->shut_down();
+  Ints data(1000, 1);
+  try {
+    ranks[0]->allreduce(data.data(), data.size(), wire::DType::int32, wire::ReduceOp::sum).wait();
+    FAIL() << "no error";
+  } catch (const CommunicatorError& e) {
+    EXPECT_THAT(e.what(), HasSubstr(switches[1]->address()));
+  }
+}
+
+TEST_F(SwitchesTest, A2_ListsInAnotherOrderAreRefusedAndBothRanksNamed) {
+  start({64, 64});
+  const auto address = [this](std::uint32_t r) {
+    return r == 1 ? switches[1]->address() + "," + switches[0]->address() : list();
+  };
+  EXPECT_THAT(join_all(address),
+              ::testing::AllOf(HasSubstr("at different places"), HasSubstr("rank 1 has it at")));
+}
+
+TEST_F(SwitchesTest, A2_SwitchesThatCutAnotherWayAreRefused) {
+  start({64, 128});
+  EXPECT_THAT(join_all([this](std::uint32_t) { return list(); }),
+              HasSubstr("chunk_bytes is 64 there and 128 here"));
+}
+
+}  // namespace
+}  // namespace tributary

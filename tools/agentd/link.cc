@@ -1,0 +1,218 @@
+#include "tools/agentd/link.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "manager/api/channel.h"
+#include "manager/api/manager.grpc.pb.h"
+#include "tools/agentd/local_switch.h"
+#include "tools/daemon/log.h"
+
+namespace tributary::agentd {
+namespace {
+
+namespace v1 = manager::v1;
+
+constexpr std::chrono::milliseconds kTurn{500};      // between looks at the switch
+constexpr Duration kAnswer = Duration::seconds(60);  // a document may open devices
+
+v1::SwitchMessage message_of(const manager::SwitchRegistration& from, std::uint64_t highest_term) {
+  v1::SwitchMessage message;
+  v1::Registration& to = *message.mutable_registration();
+  to.set_name(from.name);
+  to.set_id(from.id);
+  to.set_address(from.address);
+  for (const std::string& port : from.ports) to.add_ports(port);
+  to.set_version(from.program);
+  to.set_slots(static_cast<std::uint32_t>(from.slots));
+  to.set_bytes(from.bytes);
+  to.set_highest_term(highest_term);
+  return message;
+}
+
+void fill(const manager::Lateness& from, v1::Lateness& to) {
+  to.set_job(from.job);
+  to.mutable_ranks()->Add(from.ranks.begin(), from.ranks.end());
+  to.set_is_switch(from.is_switch);
+  to.set_ops(from.ops);
+  to.set_mean_ms(from.mean_ms);
+  to.set_max_ms(from.max_ms);
+  to.set_last_ms(from.last_ms);
+  to.set_missed_deadlines(from.missed_deadlines);
+  to.set_excluded(from.excluded);
+}
+
+v1::SwitchMessage message_of(const manager::SwitchReport& from) {
+  v1::SwitchMessage message;
+  v1::Report& to = *message.mutable_report();
+  to.set_term(from.applied.term);
+  to.set_revision(from.applied.revision);
+  for (const auto& [id, present] : from.jobs) {
+    v1::JobInForce& job = *to.add_jobs();
+    job.set_id(id);
+    job.set_present(present);
+  }
+  to.set_problem(from.problem);
+  to.set_refused(from.refused);
+  to.set_refused_revision(from.refused_revision);
+  if (from.lateness) {
+    v1::Children& children = *to.mutable_lateness();
+    for (const manager::Lateness& child : *from.lateness) fill(child, *children.add_children());
+  }
+  return message;
+}
+
+}  // namespace
+
+struct Link::Inside {
+  Inside(const manager::Target& to, std::string path, std::string documents, Terms& all)
+      : managers(to),
+        socket(std::move(path)),
+        folder(std::move(documents)),
+        terms(all),
+        thread([this] { run(); }) {}
+
+  void run();
+  void serve(LocalSwitch& local);
+  void read(grpc::ClientReaderWriter<v1::SwitchMessage, v1::Document>& stream, LocalSwitch& local);
+  void report_until_over(grpc::ClientReaderWriter<v1::SwitchMessage, v1::Document>& stream,
+                         LocalSwitch& local);
+  // False: it is to end.
+  bool rest(std::chrono::milliseconds most = kTurn) {
+    std::unique_lock lock(mutex);
+    ++turns;
+    wake.wait_for(lock, most, [this] { return stopping || news || over; });
+    news = false;
+    return !stopping;
+  }
+  // Each text once, until there is another one.
+  void tell(LogLevel level, const std::string& text) {
+    const std::lock_guard lock(mutex);
+    if (std::exchange(told, text) == text) return;
+    tools::write_log(level, "switch " + socket + ": " + text);
+  }
+
+  manager::Managers managers;  // goes on between two streams
+  const std::string socket;
+  const std::string folder;
+  Terms& terms;
+  std::string told;
+  std::mutex mutex;
+  std::condition_variable wake;
+  bool stopping = false;
+  bool news = false;  // a document has come
+  bool over = false;  // the manager's side of the stream has ended
+  std::atomic<std::uint64_t> turns{0};
+  std::thread thread;  // last: begins when all else is there
+};
+
+void Link::Inside::read(grpc::ClientReaderWriter<v1::SwitchMessage, v1::Document>& stream,
+                        LocalSwitch& local) {
+  v1::Document document;
+  while (stream.Read(&document)) {
+    try {
+      if (!terms.accept(document.term())) {
+        tools::write_log(LogLevel::warning, "switch " + socket + ": refused a document of term " +
+                                                std::to_string(document.term()) + "; term " +
+                                                std::to_string(terms.highest()) + " was seen");
+        break;
+      }
+    } catch (const std::exception& error) {
+      tools::write_log(LogLevel::error, error.what());
+      break;
+    }
+    tell(LogLevel::info, "speaks with the manager at " + managers.target().address + ", term " +
+                             std::to_string(document.term()));
+    manager::SwitchExclusions exclusions;
+    for (const v1::JobExclusions& one : document.exclusions())
+      exclusions[one.job()].insert(one.ranks().begin(), one.ranks().end());
+    local.desire({{document.term(), document.revision()},
+                  std::move(*document.mutable_text()),
+                  std::move(exclusions)});
+    const std::lock_guard lock(mutex);
+    news = true;
+    wake.notify_all();
+  }
+  const std::lock_guard lock(mutex);
+  over = true;
+  wake.notify_all();
+}
+
+void Link::Inside::report_until_over(
+    grpc::ClientReaderWriter<v1::SwitchMessage, v1::Document>& stream, LocalSwitch& local) {
+  do {
+    if (!stream.Write(message_of(local.step()))) return;
+    const std::lock_guard lock(mutex);
+    if (over) return;
+  } while (rest());
+}
+
+void Link::Inside::serve(LocalSwitch& local) {
+  const manager::SwitchRegistration registration = local.look();
+  grpc::ClientContext context;
+  {
+    const std::lock_guard lock(mutex);
+    over = news = false;
+  }
+  const auto agents = v1::Agents::NewStub(managers.channel());
+  const auto stream = agents->Attend(&context);
+  std::string away;
+  std::thread reader;
+  if (stream->Write(message_of(registration, terms.highest()))) {
+    reader = std::thread([&] { read(*stream, local); });
+    try {
+      report_until_over(*stream, local);
+    } catch (const client::ControlError& error) {
+      away = error.what();
+    }
+  }
+  stream->WritesDone();
+  {
+    const std::lock_guard lock(mutex);
+    if (!away.empty() || stopping) context.TryCancel();
+  }
+  if (reader.joinable()) reader.join();
+  const grpc::Status status = stream->Finish();
+  if (!away.empty()) throw client::ControlError(away);
+  if (!status.ok() && status.error_code() != grpc::StatusCode::CANCELLED &&
+      !manager::is_not_leading(status))
+    tell(LogLevel::warning, manager::describe(status, managers.target()));
+  managers.go_on();
+}
+
+void Link::Inside::run() {
+  LocalSwitch local(
+      [this](const client::Json& request) { return client::ask_switch(socket, request, kAnswer); },
+      folder);
+  do {
+    try {
+      serve(local);
+    } catch (const client::ControlError& error) {
+      tell(LogLevel::warning, error.what());
+    } catch (const std::exception& error) {
+      tell(LogLevel::error, error.what());
+    }
+    const std::lock_guard lock(mutex);
+    over = news = false;
+  } while (rest());
+}
+
+Link::Link(const manager::Target& target, std::string socket, std::string folder, Terms& terms)
+    : inside_(std::make_unique<Inside>(target, std::move(socket), std::move(folder), terms)) {}
+
+Link::~Link() {
+  {
+    const std::lock_guard lock(inside_->mutex);
+    inside_->stopping = true;
+  }
+  inside_->wake.notify_all();
+  inside_->thread.join();
+}
+
+std::uint64_t Link::turns() const {
+  return inside_->turns;
+}
+
+}  // namespace tributary::agentd

@@ -1,0 +1,179 @@
+#include "tools/agentd/local_switch.h"
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+#include "config/load/load.h"
+#include "config/text/codec.h"
+#include "manager/admission/amount.h"
+#include "tools/program/output_file.h"
+
+namespace tributary::agentd {
+namespace {
+
+using client::ControlError;
+using client::Json;
+
+// The client's prefix for an error that the switch itself answered.
+constexpr std::string_view kRefused = "tributary-switchd refused: ";
+
+std::uint64_t number(const Json& row, const char* key) {
+  const auto at = row.find(key);
+  return at != row.end() && at->is_number_unsigned() ? at->get<std::uint64_t>() : 0;
+}
+
+double milliseconds(const Json& row, const char* key) {
+  const auto at = row.find(key);
+  return at != row.end() && at->is_number() ? at->get<double>() : 0;
+}
+
+// A row of `show stragglers`.
+manager::Lateness lateness_of(const Json& row) {
+  manager::Lateness child;
+  child.job = static_cast<std::uint32_t>(number(row, "job"));
+  if (const auto ranks = row.find("ranks"); ranks != row.end() && ranks->is_array())
+    for (const Json& rank : *ranks)
+      if (rank.is_number_unsigned()) child.ranks.push_back(rank.get<std::uint32_t>());
+  const auto text = [&](const char* key) {
+    const auto at = row.find(key);
+    return at != row.end() && at->is_string() ? at->get<std::string>() : "";
+  };
+  child.is_switch = text("node").starts_with("switch ");
+  child.ops = static_cast<std::uint32_t>(number(row, "ops"));
+  child.mean_ms = milliseconds(row, "mean_ms");
+  child.max_ms = milliseconds(row, "max_ms");
+  child.last_ms = milliseconds(row, "last_ms");
+  child.missed_deadlines = number(row, "missed_deadlines");
+  child.excluded = text("excluded");
+  return child;
+}
+
+std::string text_of(const config::Version& version) {
+  return "term " + std::to_string(version.term) + ", revision " + std::to_string(version.revision);
+}
+
+}  // namespace
+
+manager::SwitchRegistration LocalSwitch::look() {
+  const Json shown = ask_({{"command", "show"}, {"what", "config"}});
+  manager::SwitchRegistration registration;
+  try {
+    const auto config =
+        config::parse_switch_config(shown.is_string() ? shown.get<std::string>() : "", "switch");
+    registration.name = config.name;
+    registration.id = config.id;
+    registration.address = config::format_ipv4(config.ipv4);
+    for (const auto& port : config.ports) registration.ports.push_back(port.name);
+    const manager::Amount capacity = manager::capacity_of(config);
+    registration.slots = capacity.slots;
+    registration.bytes = capacity.bytes;
+  } catch (const config::ConfigErrors& errors) {
+    throw ControlError(std::string("the switch's configuration is of another version: ") +
+                       errors.what());
+  }
+  registration.program = TRIBUTARY_VERSION;
+  name_ = registration.name;
+  return registration;
+}
+
+void LocalSwitch::desire(Desired document) {
+  const std::lock_guard lock(mutex_);
+  if (!desired_ || document.version >= desired_->version) desired_ = std::move(document);
+}
+
+config::Version LocalSwitch::in_force() {
+  const Json rows = ask_({{"command", "show"}, {"what", "assigned"}});
+  if (!rows.is_array() || rows.empty()) return {};
+  return {number(rows[0], "term"), number(rows[0], "revision")};
+}
+
+void LocalSwitch::apply(const Desired& document, manager::SwitchReport& report) {
+  try {
+    const std::string file = folder_ + "/" + name_ + ".yaml";
+    tools::write_file(file, document.text);
+    ask_({{"command", "assign"}, {"file", file}});
+  } catch (const ControlError& error) {
+    const std::string text = error.what();
+    if (!text.starts_with(kRefused)) throw;
+    report.problem = text.substr(kRefused.size());
+    // One that is busy is asked again; the others have no room, or say what is wrong.
+    report.refused = !report.problem.starts_with("busy");
+    report.refused_revision = document.version.revision;
+  } catch (const std::runtime_error& error) {
+    report.problem = error.what();
+  }
+}
+
+std::vector<manager::Lateness> LocalSwitch::lateness() {
+  std::vector<manager::Lateness> children;
+  for (const Json& row : ask_({{"command", "show"}, {"what", "stragglers"}}))
+    children.push_back(lateness_of(row));
+  return children;
+}
+
+// Empty: it is done.
+std::string LocalSwitch::rule(const char* command, std::uint32_t job, std::uint32_t rank) {
+  try {
+    ask_({{"command", command}, {"job", job}, {"rank", rank}});
+    return "";
+  } catch (const ControlError& error) {
+    const std::string text = error.what();
+    if (!text.starts_with(kRefused)) throw;
+    return std::string(command) + ": " + text.substr(kRefused.size());
+  }
+}
+
+// Level-triggered: what the switch has is brought to what the manager wants, again if need be.
+// Says what the switch refused; empty: nothing.
+std::string LocalSwitch::exclude(const Desired& document,
+                                 const std::vector<manager::Lateness>& children) {
+  std::string told;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> ruled;  // a rank has a row for each plane
+  for (const manager::Lateness& child : children) {
+    const auto job = document.exclusions.find(child.job);
+    if (job == document.exclusions.end() || child.is_switch || child.ranks.size() != 1) continue;
+    const bool wanted = job->second.contains(child.ranks[0]);
+    if (wanted == manager::is_excluded(child)) continue;
+    if (!ruled.emplace(child.job, child.ranks[0]).second) continue;
+    const std::string problem = rule(wanted ? "exclude" : "reinstate", child.job, child.ranks[0]);
+    if (told.empty()) told = problem;
+  }
+  return told;
+}
+
+manager::SwitchReport LocalSwitch::step() {
+  manager::SwitchReport report;
+  std::optional<Desired> desired;
+  {
+    const std::lock_guard lock(mutex_);
+    desired = desired_;
+  }
+  report.applied = in_force();
+  if (desired && desired->version > report.applied) {
+    apply(*desired, report);
+    report.applied = in_force();
+    // It holds, though something of it may not be so yet.
+    if (report.applied >= desired->version) report.refused = false;
+  } else if (desired && report.applied > desired->version) {
+    report.problem = "has a document of " + text_of(report.applied) +
+                     ", and this manager's is of " + text_of(desired->version);
+  }
+  for (const Json& row : ask_({{"command", "show"}, {"what", "jobs"}})) {
+    std::uint32_t& present = report.jobs[static_cast<std::uint32_t>(number(row, "job"))];
+    present = std::max(present, static_cast<std::uint32_t>(number(row, "present")));
+  }
+  if (report.jobs.empty())
+    report.lateness.emplace();
+  else if (steps_++ % kStepsPerLateness == 0)
+    report.lateness = lateness();
+  // Not for a manager that another one has followed.
+  if (desired && report.applied <= desired->version) {
+    if (report.lateness) exclusion_problem_ = exclude(*desired, *report.lateness);
+    if (report.problem.empty()) report.problem = exclusion_problem_;
+  }
+  return report;
+}
+
+}  // namespace tributary::agentd

@@ -1,0 +1,64 @@
+#include "tools/client/manager/cluster_state.h"
+
+namespace tributary::client {
+namespace {
+
+using Level = Finding::Level;
+
+std::string text(const Json& row, const char* key) {
+  const auto at = row.find(key);
+  return at != row.end() && at->is_string() ? harmless(at->get<std::string>()) : "";
+}
+
+Finding judge_switch(const Json& sw, const std::string& version) {
+  const std::string subject = "switch " + text(sw, "name");
+  if (!sw.value("connected", false))
+    return {Level::error, subject, "no agent speaks for it: no job starts there",
+            "start tributary-agentd on its node with --switch and its control socket; its log says "
+            "whether the switch or the manager does not answer"};
+  if (const std::string problem = text(sw, "problem"); !problem.empty())
+    return {Level::error, subject, problem, "its document is not in force; see its log"};
+  if (text(sw, "bytes") == "0")
+    return {Level::error, subject, "has no memory for jobs of a manager",
+            "set memory.reserve_megabytes in the topology, and restart the switch and the manager"};
+  const std::string own = text(sw, "term") + "/" + text(sw, "revision");
+  if (own != version)
+    return {Level::warning, subject,
+            "has the document of term/revision " + own + ", the newest is " + version,
+            "it is on its way; if this stays, see the agent's log"};
+  return {Level::ok, subject, "has the newest document", ""};
+}
+
+Finding judge_job(const Json& job) {
+  const std::string subject = "job " + text(job, "name");
+  const std::string waits_for = text(job, "waits_for");
+  if (text(job, "state") == "QUEUED")
+    return {Level::warning, subject, "waits: " + waits_for,
+            "it starts when that is free; `tributary job list` shows what runs"};
+  if (text(job, "state") == "STARTING")
+    return {Level::error, subject, "has its place, and these switches do not have it: " + waits_for,
+            "see these switches in `tributary doctor --manager` of an operator"};
+  return {Level::ok, subject, "runs: ranks may join", ""};
+}
+
+}  // namespace
+
+Findings judge_cluster(const Json& topology) {
+  Findings found;
+  const std::string version = text(topology, "term") + "/" + text(topology, "revision");
+  for (const Json& sw : topology.value("switches", Json::array()))
+    found.push_back(judge_switch(sw, version));
+  for (const Json& worker : topology.value("workers", Json::array()))
+    if (worker.value("drained", false))
+      found.push_back({Level::warning, "worker " + text(worker, "name"), "gets no new jobs",
+                       "tributary job drain-node " + text(worker, "name") + " --undo"});
+  return found;
+}
+
+Findings judge_cluster_jobs(const Json& jobs) {
+  Findings found;
+  for (const Json& job : jobs) found.push_back(judge_job(job));
+  return found;
+}
+
+}  // namespace tributary::client

@@ -1,0 +1,47 @@
+#include "tools/client/manager/manager_library.h"
+
+#include "tools/client/helper_library.h"
+
+namespace tributary::client {
+namespace {
+
+constexpr HelperLibrary::Names kLibrary{.file = "libtributary-manager.so.0",
+                                        .release = "tributary_manager_free",
+                                        .commands = "commands of the manager",
+                                        .option = "manager"};
+
+Json with_target(const manager::Target& target, Json request) {
+  request["manager"] = target.address;
+  request["ca"] = target.ca;
+  request["cert"] = target.certificate;
+  request["key"] = target.key;
+  return request;
+}
+
+Json ask(const char* function, const Json& request) {
+  static const HelperLibrary library(kLibrary);
+  try {
+    return library.ask(function, request);
+  } catch (const HelperFailure& failure) {
+    throw manager::ManagerError(failure.code, failure.error);
+  }
+}
+
+}  // namespace
+
+Json call_manager(const manager::Target& target, const std::string& method, const Json& request,
+                  double timeout_s) {
+  return ask(
+      "tributary_manager_call",
+      with_target(target, {{"method", method}, {"request", request}, {"timeout_s", timeout_s}}));
+}
+
+Json wait_until_running(const manager::Target& target, const manager::Wanted& wanted,
+                        double timeout_s) {
+  return ask("tributary_manager_wait", with_target(target, {{"job", wanted.job},
+                                                            {"request", wanted.request},
+                                                            {"file_name", wanted.file_name},
+                                                            {"timeout_s", timeout_s}}));
+}
+
+}  // namespace tributary::client

@@ -1,0 +1,22 @@
+// Calls to a manager by libtributary-manager, which links gRPC. The library is loaded at the first
+// call: other commands start without it.
+#pragma once
+
+#include <string>
+
+#include "manager/api/client.h"
+#include "manager/api/wait.h"
+#include "tools/client/control/table.h"
+
+namespace tributary::client {
+
+// The reply of a method of manager.proto, "Jobs.Submit". Throws manager::ManagerError,
+// std::invalid_argument for a target that makes no sense, and std::runtime_error.
+Json call_manager(const manager::Target& target, const std::string& method, const Json& request,
+                  double timeout_s = 10);
+
+// A Job of manager.proto, once every switch has it. Throws as call_manager().
+Json wait_until_running(const manager::Target& target, const manager::Wanted& wanted,
+                        double timeout_s);
+
+}  // namespace tributary::client

@@ -1,0 +1,201 @@
+#include "tools/managerd/rest_server.h"
+
+#include <microhttpd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "control/metrics/listening_socket.h"
+#include "tools/managerd/client_certificate.h"
+
+namespace tributary::managerd {
+namespace {
+
+namespace kubernetes = manager::kubernetes;
+using kubernetes::Answer;
+using kubernetes::Failure;
+using kubernetes::Request;
+
+constexpr unsigned kSilenceSeconds = 60;
+constexpr std::chrono::seconds kKeepAlive{5};
+
+// A request as it comes in.
+struct Incoming {
+  Request request;
+  std::optional<Failure> refusal;  // the body of a caller that may not ask is not kept
+  bool too_large = false;
+};
+
+MHD_Result note_argument(void* query, MHD_ValueKind, const char* name, const char* value) {
+  static_cast<Request*>(query)->query.insert_or_assign(name, value == nullptr ? "" : value);
+  return MHD_YES;
+}
+
+MHD_Result queue(MHD_Connection* connection, unsigned status, MHD_Response* response,
+                 const std::string& type) {
+  if (response == nullptr) return MHD_NO;
+  MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type.c_str());
+  const MHD_Result queued = MHD_queue_response(connection, status, response);
+  MHD_destroy_response(response);
+  return queued;
+}
+
+MHD_Result send(MHD_Connection* connection, const Answer& answer) {
+  // The library only reads what it copies.
+  return queue(
+      connection, answer.status,
+      MHD_create_response_from_buffer(answer.body.size(), const_cast<char*>(answer.body.data()),
+                                      MHD_RESPMEM_MUST_COPY),
+      answer.content_type);
+}
+
+// Lines of a watch that go out in pieces.
+struct Stream {
+  std::unique_ptr<kubernetes::Watch> watch;
+  std::string rest;
+
+  static ssize_t read(void* context, std::uint64_t, char* to, std::size_t most) {
+    Stream& stream = *static_cast<Stream*>(context);
+    if (stream.rest.empty()) {
+      auto lines = stream.watch->next(kKeepAlive);
+      if (!lines) return MHD_CONTENT_READER_END_OF_STREAM;
+      // White space between two objects: a client that is gone is noticed by it.
+      stream.rest = lines->empty() ? "\n" : std::move(*lines);
+    }
+    const std::size_t size = std::min(stream.rest.size(), most);
+    std::memcpy(to, stream.rest.data(), size);
+    stream.rest.erase(0, size);
+    return static_cast<ssize_t>(size);
+  }
+  static void free(void* context) { delete static_cast<Stream*>(context); }
+};
+
+MHD_Result send(MHD_Connection* connection, std::unique_ptr<kubernetes::Watch> watch) {
+  constexpr std::size_t kBlock = 16 << 10;
+  auto stream = std::make_unique<Stream>(Stream{std::move(watch), {}});
+  MHD_Response* const response = MHD_create_response_from_callback(
+      MHD_SIZE_UNKNOWN, kBlock, Stream::read, stream.get(), Stream::free);
+  if (response != nullptr) static_cast<void>(stream.release());  // the response frees it
+  return queue(connection, MHD_HTTP_OK, response, "application/json");
+}
+
+// Throws Failure for callers that may not ask.
+void require_operator(MHD_Connection* connection) {
+  const auto* const info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+  if (info == nullptr) throw Failure(401, "Unauthorized", "the connection has no TLS session");
+  const Caller caller = caller_of(static_cast<gnutls_session_int*>(info->tls_session));
+  if (!caller.problem.empty()) throw Failure(401, "Unauthorized", caller.problem);
+  if (!caller.identity.is_operator())
+    throw Failure(403, "Forbidden",
+                  "the certificate is of " + caller.identity.text() + "; allowed: an operator");
+}
+
+MHD_Result answer_whole(kubernetes::Api& api, MHD_Connection* connection, Incoming& incoming) {
+  try {
+    if (incoming.refusal) throw *incoming.refusal;
+    if (incoming.too_large)
+      throw Failure(
+          413, "RequestEntityTooLarge",
+          "the body has more than " + std::to_string(RestServer::kMostBodyBytes) + " bytes");
+    auto reply = api.ask(incoming.request);
+    if (auto* const watch = std::get_if<std::unique_ptr<kubernetes::Watch>>(&reply))
+      return send(connection, std::move(*watch));
+    return send(connection, std::get<Answer>(reply));
+  } catch (const Failure& failure) {
+    return send(connection, failure.answer());
+  } catch (const std::exception&) {
+    return MHD_NO;  // out of memory
+  }
+}
+
+std::unique_ptr<Incoming> begun(MHD_Connection* connection, const char* path, const char* method) {
+  auto incoming = std::make_unique<Incoming>();
+  Request& request = incoming->request;
+  request.method = method;
+  request.path = path;
+  const char* const accept =
+      MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
+  if (accept != nullptr) request.accept = accept;
+  MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, note_argument, &request);
+  try {
+    require_operator(connection);
+  } catch (const Failure& failure) {
+    incoming->refusal = failure;
+  }
+  return incoming;
+}
+
+// Called when the head of a request is there, for each part of its body, and at its end.
+MHD_Result answer(void* context, MHD_Connection* connection, const char* path, const char* method,
+                  const char*, const char* part, std::size_t* part_bytes, void** seen) {
+  try {
+    if (*seen == nullptr) {
+      *seen = begun(connection, path, method).release();
+      return MHD_YES;
+    }
+    Incoming& incoming = *static_cast<Incoming*>(*seen);
+    if (*part_bytes == 0)
+      return answer_whole(*static_cast<kubernetes::Api*>(context), connection, incoming);
+    std::string& body = incoming.request.body;
+    if (body.size() + *part_bytes > RestServer::kMostBodyBytes) incoming.too_large = true;
+    if (!incoming.too_large && !incoming.refusal) body.append(part, *part_bytes);
+    *part_bytes = 0;
+    return MHD_YES;
+  } catch (const std::exception&) {
+    return MHD_NO;
+  }
+}
+
+void forget(void*, MHD_Connection*, void** seen, MHD_RequestTerminationCode) {
+  delete static_cast<Incoming*>(std::exchange(*seen, nullptr));
+}
+
+struct Stop {
+  void operator()(MHD_Daemon* daemon) const { MHD_stop_daemon(daemon); }
+};
+
+}  // namespace
+
+struct RestServer::Inside {
+  Inside(const std::string& listen, const manager::TlsFiles& tls)
+      : ca(manager::read_pem("--tls-ca", tls.ca, "--kubernetes")),
+        certificate(manager::read_pem("--tls-cert", tls.certificate, "--kubernetes")),
+        key(manager::read_pem("--tls-key", tls.key, "--kubernetes")),
+        socket(listen),
+        port(socket.port()) {}
+
+  std::string ca;
+  std::string certificate;
+  std::string key;
+  control::ListeningSocket socket;
+  int port;
+  std::unique_ptr<MHD_Daemon, Stop> daemon;
+};
+
+RestServer::RestServer(const std::string& listen, const manager::TlsFiles& tls,
+                       kubernetes::Api& api)
+    : inside_(std::make_unique<Inside>(listen, tls)) {
+  Inside& in = *inside_;
+  constexpr unsigned kFlags = MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD |
+                              MHD_USE_POLL | MHD_USE_ITC | MHD_USE_TLS;
+  in.daemon.reset(MHD_start_daemon(
+      kFlags, 0, nullptr, nullptr, answer, &api, MHD_OPTION_LISTEN_SOCKET, in.socket.get(),
+      MHD_OPTION_HTTPS_MEM_KEY, in.key.c_str(), MHD_OPTION_HTTPS_MEM_CERT, in.certificate.c_str(),
+      MHD_OPTION_HTTPS_MEM_TRUST, in.ca.c_str(), MHD_OPTION_CONNECTION_LIMIT, kMostConnections,
+      MHD_OPTION_PER_IP_CONNECTION_LIMIT, kMostFromOneAddress, MHD_OPTION_CONNECTION_TIMEOUT,
+      kSilenceSeconds, MHD_OPTION_NOTIFY_COMPLETED, forget, nullptr, MHD_OPTION_END));
+  if (!in.daemon)
+    throw std::runtime_error(listen + ": HTTPS does not start; is a file of --tls-* no PEM?");
+  in.socket.release();  // the daemon closes it
+}
+
+RestServer::~RestServer() = default;
+
+int RestServer::port() const {
+  return inside_->port;
+}
+
+}  // namespace tributary::managerd

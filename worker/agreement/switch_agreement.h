@@ -1,0 +1,33 @@
+// Checks that all ranks of a communicator over several switches list them in the same order (A2).
+//
+// Each rank cuts an array in the order of its own address list. If one rank had another order, a
+// switch would sum different shards and no rank would notice. So the first op on every switch is an
+// exchange of list places.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "core/wire/extension.h"
+
+namespace tributary::worker {
+
+// A rank's contribution to the maximum over all ranks: the largest place and, negated, the smallest
+// one, each with a rank that has it.
+using PlaceVote = std::array<std::int64_t, 2>;
+PlaceVote vote_for_place(std::uint32_t place, std::uint32_t rank);
+// The error that the maximum shows; empty if all ranks have the switch at the same place.
+std::string why_places_differ(const PlaceVote& maximum, const std::string& address);
+
+// A setting that makes the sums of two switches differ for equal arrays; empty if there is none.
+// `first` is the START of the list's first switch.
+std::string why_switches_differ(const wire::StartInfo& first, const wire::StartInfo& other);
+
+// The same for two epochs that follow each other after a drain: ops of a later epoch have been
+// checked, and shared out among switches if there are several, by the settings of the first.
+std::string why_epochs_differ(const wire::StartInfo& first, const wire::StartInfo& next,
+                              bool several_switches);
+
+}  // namespace tributary::worker
