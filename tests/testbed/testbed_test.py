@@ -119,6 +119,17 @@ def test_exit_takes_the_whole_group_along(start, loop):
     loop.wait(lambda: group_is_gone(process.pid), LIMIT_S, "the group ends")
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root starts processes of other users")
+def test_another_user_reads_the_tree_in_a_private_folder(start, tmp_path, monkeypatch):
+    tree_of_root = tmp_path / "private" / "tree"
+    tree_of_root.mkdir(parents=True)
+    (tree_of_root / "file").write_text("read")
+    (tmp_path / "private").chmod(0o700)
+    monkeypatch.setattr("testbed.process.TOP", tree_of_root)
+    process = start(f"id -un; cat {tree_of_root}/file", user="nobody")
+    assert process.check_exit(30).text() == "nobody\nread"
+
+
 def test_stop_kills_what_ignores_sigterm(start):
     process = start("trap '' TERM; echo here; while :; do sleep 1000; done")
     process.wait_line("here", LIMIT_S)

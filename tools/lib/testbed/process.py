@@ -10,7 +10,10 @@ import os
 import pwd
 import re
 import signal
+import stat
 import subprocess
+
+from .tree import TOP
 
 _KEPT_LINES = 20000
 
@@ -187,10 +190,32 @@ def _prefix(namespace, user):
     if namespace is not None:
         prefix += ["nsenter", f"--net=/proc/self/fd/{namespace.fd}", "--"]
         descriptors = (namespace.fd,)
+    if user is not None:
+        prefix += _readable(TOP)
     prefix += ["setpriv", "--pdeathsig", "KILL"]
     if user is not None:
         prefix += ["--reuid", user, "--regid", str(_group_of(user)), "--clear-groups"]
     return [*prefix, "--"], descriptors
+
+
+def _readable(tree):
+    """The words that show a command `tree` where it is, though only root may enter a folder above it."""
+    private = [folder for folder in reversed(tree.parents) if not folder.stat().st_mode & stat.S_IXOTH]
+    if not private:
+        return []
+    return ["unshare", "--mount", "--", "sh", "-ec", _SHOW, "sh", str(tree), str(private[0])]
+
+
+# In a mount namespace of its own: an empty folder over the private one, and in that the tree.
+_SHOW = """
+mount --bind "$1" /mnt
+mount -t tmpfs -o mode=755 tmpfs "$2"
+mkdir -p "$1"
+mount --move /mnt "$1"
+cd "$PWD"
+shift 2
+exec "$@"
+"""
 
 
 def _group_of(user):
