@@ -29,19 +29,22 @@ endfunction()
 
 tributary_gate(exact
   bench.report docs.simulation golden golden.wireshark house_rules house_rules.samples json_schema
-  protocol_tables unit.aggregator unit.aggregator_avx2 unit.aggregator_avx512
-  unit.aggregator_neon unit.aggregator_portable unit.c_link unit.cli unit.client_command
-  unit.completion unit.config unit.fashion_mnist unit.impair unit.loadgen unit.manager
-  unit.pktgen_scripts unit.pool_c_link unit.programs unit.prometheus_rules unit.reduce_numpy
-  unit.run_tests unit.simtool unit.simtool_cli unit.storm_beds unit.straggler_model unit.telemetry
-  unit.telemetry_decoder)
+  protocol_tables unit.aggregator unit.aggregator_avx2 unit.aggregator_avx512 unit.aggregator_neon
+  unit.aggregator_portable unit.c_link unit.cli unit.client_command unit.completion unit.config
+  unit.database unit.fashion_mnist unit.impair unit.loadgen unit.pktgen_scripts unit.pool_c_link
+  unit.programs unit.prometheus_rules unit.reduce_numpy unit.remote_training unit.run_tests
+  unit.simtool unit.simtool_cli unit.storm_beds unit.straggler_model unit.task_parts unit.telemetry
+  unit.telemetry_decoder unit.telemetryd)
 
 tributary_gate(timing
-  unit.client unit.control unit.core unit.daemon unit.dataplane unit.dataplane_nic unit.pool
-  unit.poold unit.program unit.psd unit.python unit.testbed unit.worker unit.worker_memif
-  docs.mpi docs.operations docs.pool docs.readme mpi.solver system.allreduce system.doctor
-  system.events system.failures system.fragments system.impostors system.pool_interfaces
-  system.simulation system.stragglers system.switch system.telemetryd torch.environment)
+  unit.agentd unit.client unit.control unit.core unit.daemon unit.dataplane unit.dataplane_nic
+  unit.manager unit.pool unit.poold unit.program unit.psd unit.python unit.task_cache
+  unit.task_failures unit.task_publish unit.task_status unit.tasks unit.telemetry_ioam unit.testbed
+  unit.worker unit.worker_memif docs.manager docs.mpi docs.names docs.operations docs.placement
+  docs.pool docs.readme docs.tasks mpi.solver system.allreduce system.doctor system.events
+  system.failures system.fragments system.impostors system.named_sums system.names
+  system.pool_interfaces system.simulation system.stragglers system.switch system.tasks
+  system.telemetry system.telemetry_paths system.telemetryd torch.environment)
 tributary_gate_cases(gate.tree system.tree
   "system/test_tree.py::test_t1_twelve_workers_on_three_levels[veth]"
   system/test_tree.py::test_a1_a_job_below_one_switch_ends_there)
