@@ -15,7 +15,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class WaitExpired(TimeoutError):
-    """What was waited for did not come in time: on a busy machine that says nothing about the program."""
+    """A wait that ran out: on a busy machine that says nothing about the program."""
 
 
 class Interrupted(KeyboardInterrupt):
