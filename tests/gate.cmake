@@ -60,6 +60,8 @@ tributary_gate_cases(gate.python system.python
   python/switch_test.py::test_sums_are_exact_at_every_size
   python/switch_test.py::test_an_int32_sum_that_overflows_is_an_error)
 tributary_gate_cases(gate.torch torch.backend
+  "torch/backend_test.py::test_case[all_reduce_types]"
+  torch/backend_test.py::test_a_result_that_lacks_a_rank_is_an_error_that_names_it
   torch/backend_test.py::test_an_error_names_both_types
   torch/backend_test.py::test_an_overflow_is_an_error_and_the_group_goes_on
   torch/backend_test.py::test_shapes_that_differ_are_named_and_end_the_group)

@@ -1,6 +1,6 @@
 // Decides what to do with a received frame. Looks at headers only, changes nothing.
 //
-//   from the switch's own MAC or IPv4 address, in ARP as well: drop
+//   from the switch's own MAC or IPv4 address, in ARP and behind tags of VLAN 0 as well: drop
 //   to the switch's MAC, or broadcast:  aggregation port → aggregate
 //                                       hosting port     → host, where engines are hosted
 //                                       ARP, ICMP echo   → answer
@@ -23,6 +23,7 @@
 #include "core/net/frame.h"
 #include "dataplane/frame/local_host.h"
 #include "dataplane/frame/mac_key.h"
+#include "dataplane/frame/vlan.h"
 
 namespace tributary::dataplane {
 
@@ -70,6 +71,10 @@ inline void classify(const Identity& identity, std::uint64_t own, std::span<cons
   if (is_from_own_address(identity, into.ethernet)) {
     into.reason = DropReason::own_address;
     return;
+  }
+  if (into.ethernet.ether_type != wire::kEtherTypeIpv4 && is_vlan_tag(into.ethernet.ether_type)) {
+    into.reason = judge_stacked_tags(identity, into.ethernet);
+    if (into.reason != DropReason::none) return;
   }
   into.action = Action::forward;
   if ((destination & kGroupBit) != 0 || destination == own)

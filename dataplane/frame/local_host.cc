@@ -7,6 +7,7 @@
 #include "core/net/arp.h"
 #include "core/net/byte_order.h"
 #include "core/net/checksum.h"
+#include "dataplane/frame/vlan.h"
 
 namespace tributary::dataplane {
 namespace {
@@ -51,6 +52,17 @@ void readdress(std::span<std::byte> frame, const wire::MacAddress& destination,
 }
 
 }  // namespace
+
+DropReason judge_stacked_tags(const Identity& identity, const wire::EthernetView& frame) {
+  constexpr std::uint16_t kVlanId = 0x0FFF;
+  wire::EthernetView inner = frame;
+  for (int n = 0; is_vlan_tag(inner.ether_type); ++n) {
+    if (n == kMostVlan0Tags) return DropReason::vlan_stacked;
+    if (wire::take_vlan_tag(inner) != DropReason::none || (*inner.vlan_tci & kVlanId) != 0)
+      return DropReason::none;
+  }
+  return is_from_own_address(identity, inner) ? DropReason::own_address : DropReason::none;
+}
 
 bool is_arp_request_for(const Identity& identity, const wire::EthernetView& frame) {
   if (frame.ether_type != wire::kEtherTypeArp) return false;

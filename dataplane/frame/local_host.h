@@ -48,6 +48,13 @@ inline bool is_from_own_address(const Identity& identity, const wire::EthernetVi
   return sender == identity.ipv4;
 }
 
+// Hosts take tags of VLAN 0 off, however many (Linux: vlan_do_receive), so such tags hide nothing
+// here: own_address if the frame behind them is from the switch's address, vlan_stacked behind more
+// than kMostVlan0Tags. none where a tag of another VLAN follows: that is another network. `frame`
+// is behind its first tag, or begins with a tag that is not 802.1Q's.
+inline constexpr int kMostVlan0Tags = 8;
+DropReason judge_stacked_tags(const Identity& identity, const wire::EthernetView& frame);
+
 // True for a well-formed ARP request for the switch's address.
 bool is_arp_request_for(const Identity& identity, const wire::EthernetView& frame);
 // Turns such a frame into the reply.

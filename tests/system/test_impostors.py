@@ -75,8 +75,12 @@ def test_frames_with_the_switchs_address_end_at_their_port(make_bed, launch):
     group = bytes((239, 1, 0, 1))
     send(bed, 0, result_from(SWITCH, group), 5)
     send(bed, 0, arp_claim(SWITCH), 3)
-    bed.loop.wait(lambda: row(bed, "drops", port="w0", reason="own-address").get("packets") == 8,
-                  LIMIT_S, "eight drops")
+    # Kernels take tags of VLAN 0 off, and would believe what is behind them.
+    for tags in (b"\x81\0\0\0" * 2, b"\x88\xa8\0\0\x81\0\0\0", b"\x88\xa8\0\0"):
+        for frame in (result_from(SWITCH, group), arp_claim(SWITCH)):
+            send(bed, 0, frame[:12] + tags + frame[12:])
+    bed.loop.wait(lambda: row(bed, "drops", port="w0", reason="own-address").get("packets") == 14,
+                  LIMIT_S, "fourteen drops")
     bed.loop.wait(lambda: "port w0:" in said(bed) and "the switch's own address" in said(bed), LIMIT_S,
                   "the switch reports it")
     defence = arp_claim(SWITCH, b"\x02\x74\x0a\x4d\x00\xfe")[6:38].hex()

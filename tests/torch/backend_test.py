@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from conftest import Ranks
+from conftest import Ranks, Switch
 
 
 @pytest.mark.parametrize(
@@ -103,6 +103,23 @@ def test_a_killed_rank_is_named_and_a_restart_begins_anew(switch, directory):
         assert restarted.run("sums_once") == [4.0] * 4
     finally:
         restarted.stop()
+
+
+def test_a_result_that_lacks_a_rank_is_an_error_that_names_it(directory):
+    """DDP would divide what is left of the sum by the number of all ranks."""
+    here = directory / "degraded"
+    here.mkdir()
+    switch = Switch(here, {7: 2}, "lease: 20s, deadline: 300ms, stragglers: {degraded_after: 500ms}")
+    switch.start()
+    ranks = Ranks(switch, here, 2, TRIBUTARY_JOB="7/2")
+    try:
+        has_failed = here / "has_failed"
+        os.mkfifo(has_failed)
+        for text in ranks.run("late_rank", str(has_failed)):
+            assert "the result lacks rank 1," in text, text
+    finally:
+        ranks.stop()
+        switch.stop()
 
 
 def test_thresholds_of_rank_0_hold_for_all(switch, directory):

@@ -263,6 +263,19 @@ def overflow(rank, size):
     return text
 
 
+def late_rank(rank, size, has_failed):
+    """Rank 1 is late until rank 0 has its result, which says so through a FIFO."""
+    dist.barrier()  # both have joined
+    if rank == 1:
+        with open(has_failed) as pipe:
+            pipe.read()
+    text = error_of(dist.all_reduce, torch.ones(1000))
+    if rank == 0:
+        with open(has_failed, "w") as pipe:
+            pipe.write("done")
+    return text
+
+
 def different_shapes(rank, size):
     first = error_of(dist.all_reduce, torch.ones(1000 if rank == 1 else 2000))
     second = error_of(dist.all_reduce, torch.ones(1000))

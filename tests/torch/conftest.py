@@ -27,7 +27,7 @@ MOST_RANKS = 4
 class Switch:
     """tributary-switchd with a memif port for each rank in each job: ids are the digits of both."""
 
-    def __init__(self, directory, sizes=JOBS):
+    def __init__(self, directory, sizes=JOBS, options="lease: 1s"):
         self.socket = directory / "s.memif"
         self._config = directory / "switch.yaml"
         ports = "".join(
@@ -35,7 +35,7 @@ class Switch:
             f"socket={self.socket},socket-abstract=no,bsize=9728'}}\n" for i in (f"{job}{rank}" for job in sizes for rank in range(MOST_RANKS))
         )
         jobs = "".join(
-            f"  - {{id: {job}, workers: {size}, chunk_bytes: 8192, lease: 1s}}\n"
+            f"  - {{id: {job}, workers: {size}, chunk_bytes: 8192, {options}}}\n"
             for job, size in sizes.items()
         )
         self._control = directory / "s.sock"

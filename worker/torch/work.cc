@@ -13,6 +13,19 @@ c10::intrusive_ptr<c10::ivalue::Future> new_future() {
   return c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
 }
 
+// PyTorch knows no results that lack ranks: DDP would divide a part of the sum by all ranks.
+void refuse_degraded(const Outcome& outcome) {
+  if (!outcome.degraded()) return;
+  std::string text = "tributary: the result lacks rank";
+  const char* before = outcome.missing.size() == 1 ? " " : "s ";
+  for (const std::uint32_t rank : outcome.missing) {
+    text += before + std::to_string(rank);
+    before = ", ";
+  }
+  text += ", late by more than stragglers.degraded_after, which PyTorch's jobs must not set";
+  throw CommunicatorError(wire::Reason::none, outcome.missing, text);
+}
+
 }  // namespace
 
 SwitchWork::SwitchWork(int rank, Call call, std::vector<Request> requests,
@@ -105,7 +118,7 @@ c10::intrusive_ptr<c10::ivalue::Future> SwitchWork::getFuture() {
 // The result of the ops, once their data is in the caller's memory; null: success.
 std::exception_ptr SwitchWork::outcome() {
   try {
-    for (Request& request : requests_) request.wait();
+    for (Request& request : requests_) refuse_degraded(request.outcome());
     for (HostMemory& memory : call_.received) memory.unpack();
     return nullptr;
   } catch (...) {

@@ -53,6 +53,51 @@ TEST(Classify, FramesFromTheSwitchsOwnAddressAreDropped) {
   EXPECT_EQ(action(std::span(cut).first(29)), Action::forward) << "no whole address";
 }
 
+// `frame` behind tags: each an EtherType and what follows it.
+std::vector<std::byte> behind(std::vector<std::byte> frame,
+                              const std::vector<std::array<std::uint16_t, 2>>& tags) {
+  std::vector<std::byte> bytes;
+  for (const auto& tag : tags)
+    for (const std::uint16_t word : tag)
+      for (const int shift : {8, 0}) bytes.push_back(static_cast<std::byte>(word >> shift));
+  frame.insert(frame.begin() + 12, bytes.begin(), bytes.end());
+  return frame;
+}
+
+// Hosts take tags of VLAN 0 off, and then believe what is behind them.
+TEST(Classify, TagsOfVlan0DoNotHideTheSwitchsAddress) {
+  std::vector<std::byte> result(100);
+  const wire::FrameTemplate t{
+      kOther, {2, 9, 9, 9, 9, 9}, std::nullopt, {kSwitch.ipv4, 5, 47000, 47000}};
+  result.resize(wire::write_frame_headers(t, result, 20));
+  std::vector<std::byte> claim(wire::kArpFrameBytes);
+  ASSERT_NE(wire::write_arp_request({2, 9, 9, 9, 9, 9}, kSwitch.ipv4, kSwitch.ipv4, claim), 0u);
+  constexpr std::uint16_t kPriority5 = 0xA000;
+  const auto reason = [](const std::vector<std::byte>& frame) {
+    return classify(kSwitch, frame, true).reason;
+  };
+  constexpr std::array<std::uint16_t, 3> kTags = {0x8100, 0x88A8, 0x9100};
+  for (const std::vector<std::byte>& frame : {result, claim})
+    for (const std::uint16_t a : kTags)
+      for (const std::uint16_t b : kTags) {
+        EXPECT_EQ(reason(behind(frame, {{a, 0}})), DropReason::own_address);
+        EXPECT_EQ(reason(behind(frame, {{a, 0}, {b, kPriority5}})), DropReason::own_address);
+        EXPECT_EQ(reason(behind(frame, {{a, 0}, {b, 0}, {a, 0}})), DropReason::own_address);
+        EXPECT_EQ(reason(behind(frame, {{0x8100, 7}, {a, 0}, {b, 0}})), DropReason::own_address);
+        EXPECT_EQ(reason(behind(frame, {{a, 0}, {b, 7}})), DropReason::none) << "another network";
+      }
+}
+
+TEST(Classify, AsManyTagsOfVlan0AsNobodySendsAreDropped) {
+  std::vector<std::array<std::uint16_t, 2>> tags(kMostVlan0Tags + 1, {0x8100, 0});
+  const auto plain = udp(kOther, kSwitch.ipv4 + 1, 5);
+  EXPECT_EQ(action(behind(plain, tags)), Action::forward);
+  tags.push_back({0x8100, 0});
+  EXPECT_EQ(classify(kSwitch, behind(plain, tags), true).reason, DropReason::vlan_stacked);
+  const auto cut = behind(plain, tags);
+  EXPECT_EQ(action(std::span(cut).first(20)), Action::forward) << "no whole tag";
+}
+
 TEST(Classify, ArpThatClaimsTheSwitchsAddressIsDropped) {
   std::array<std::byte, wire::kArpFrameBytes> frame{};
   ASSERT_NE(wire::write_arp_request({2, 9, 9, 9, 9, 9}, kSwitch.ipv4, kSwitch.ipv4, frame), 0u);
