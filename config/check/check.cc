@@ -288,7 +288,9 @@ void check_job_hosts(const SwitchConfig& config, ReadContext& context) {
                        "never falls silent, so no host would follow it; allowed: as the last");
     }
     // In a tree, check_host_switches() knows the kind of each host.
-    if (config.id == 0) check_notify(job, item_path("jobs", i), kinds_without_tree(job), context);
+    if (config.id != 0) continue;
+    check_notify(job, item_path("jobs", i), kinds_without_tree(job), context);
+    check_direct_hosts(config, job, context);
   }
 }
 

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "config/model/host_port.h"
+#include "config/text/codec.h"
+#include "config/text/lift.h"
+
 namespace tributary::config {
 
 // A single switch can only name servers.
@@ -34,6 +38,20 @@ void check_notify(const JobConfig& job, const std::string& path, const HostKinds
     context.report(at,
                    "packets of a host have a UDP checksum, and workers of this job ask for a "
                    "CRC32C; allowed: integrity: udp-checksum, or notify: root");
+  }
+}
+
+void check_direct_hosts(const SwitchConfig& config, const JobConfig& job, ReadContext& context) {
+  if (job.notify != wire::Notify::direct || !context.usable("switch.routes")) return;
+  const auto& hosts = config.completion.hosts;
+  for (std::size_t h = 0; h < hosts.size(); ++h) {
+    const std::string path = item_path("switch.completion.hosts", h) + ".port";
+    if (!context.usable(path) || !is_among(job.completion_hosts, hosts[h].name)) continue;
+    if (port_toward(config, hosts[h]).empty())
+      context.report(path, "is missing; workers of job " + std::to_string(job.id) +
+                               " are notified by " + quoted(hosts[h].name) +
+                               " itself, which is believed behind one port alone; allowed: the "
+                               "name of that port, a route to its router, or notify: root");
   }
 }
 

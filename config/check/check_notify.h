@@ -20,4 +20,8 @@ HostKinds kinds_without_tree(const JobConfig& job);
 void check_notify(const JobConfig& job, const std::string& path, const HostKinds& hosts,
                   ReadContext& context);
 
+// In a switch's own file, a job's hosts that notify directly have a known way: `notify: direct`
+// lets them speak to workers, and any node could claim their addresses.
+void check_direct_hosts(const SwitchConfig& config, const JobConfig& job, ReadContext& context);
+
 }  // namespace tributary::config

@@ -14,8 +14,10 @@ const Fields<CompletionHost>& completion_host_fields() {
              required),
       scalar("address", &H::ipv4, host_ipv4(),
              "Its IPv4 address; unique. Packets from other addresses are refused.", required),
-      scalar("port", &H::port, identifier(),
-             "Name of the only port that it may be behind. Left out: any."),
+      scalar(
+          "port", &H::port, identifier(),
+          "Name of the only port that it may be behind. Left out: any; a job with `notify: direct` "
+          "needs it, unless a route leads to the host."),
       scalar("hops", &H::hops, integer<std::uint32_t>(1, kMaxHops),
              "Links between it and the switch, for `host_choice`."),
       scalar("cost", &H::cost, integer<std::uint32_t>(1, kMaxPathCost),

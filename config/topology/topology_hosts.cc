@@ -67,9 +67,12 @@ std::optional<std::size_t> find_host_worker(const Topology& topology, const std:
 
 std::vector<CompletionHost> hosts_at(const Topology& topology, std::size_t node) {
   std::vector<CompletionHost> hosts;
+  // A host that notifies workers itself is known to all switches of the job, others to the root.
   const auto wanted = [&](const std::string& name) {
     return std::any_of(topology.jobs.begin(), topology.jobs.end(), [&](const TopologyJob& job) {
-      return is_wanted_by(job, name) && JobTree(topology, job).top() == node;
+      const JobTree tree(topology, job);
+      const bool direct = job.config.notify == wire::Notify::direct && tree.takes_part(node);
+      return is_wanted_by(job, name) && (direct || tree.top() == node);
     });
   };
   for (const TopologyServer& server : topology.servers) {

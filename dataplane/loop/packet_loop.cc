@@ -57,6 +57,7 @@ PacketLoop::PacketLoop(const config::SwitchConfig& config, const config::SwitchC
     : lcore_(place.lcore),
       share_(share),
       identity_(identity_of(config)),
+      senders_(config),
       lanes_(make_lanes(config, ports, place.lcore)),
       queues_(config, place.lcore),
       transmitter_(lanes_, pool, open(peers_, place)),
@@ -194,13 +195,23 @@ std::size_t PacketLoop::receive(Lane& lane, PolledQueue& queue) {
   return received;
 }
 
+inline void PacketLoop::judge_sender(std::uint16_t port, Classified& what) const {
+  if (what.action == Action::drop) return;
+  const DropReason bad = senders_.judge(port, what.ethernet);
+  if (bad == DropReason::none) return;
+  what.action = Action::drop;
+  what.reason = bad;
+}
+
 void PacketLoop::classify_burst(std::uint16_t port, std::size_t received, Instant now) {
   to_aggregate_.count = to_host_.count = to_forward_.count = to_answer_.count = 0;
   const std::span burst = std::span(burst_).first(received);
   forwarder_.filter(port, burst);
   const std::uint64_t own = mac_bits(identity_.mac);
-  for (std::size_t i = 0; i < received; ++i)
+  for (std::size_t i = 0; i < received; ++i) {
     classify(identity_, own, first_segment(burst[i]), burst[i]->nb_segs == 1, what_[i]);
+    judge_sender(port, what_[i]);
+  }
   forwarder_.admit(port, burst, what_, now);
   for (std::size_t i = 0; i < received; ++i) {
     if (what_[i].action == Action::reassemble && !put_together(port, i, now)) continue;
@@ -318,6 +329,7 @@ std::shared_ptr<PacketLoop::Change> PacketLoop::prepare(const config::SwitchConf
   const config::SwitchConfig part = config::lcore_part(next, lcore_, share_);
   auto change = std::make_shared<Change>(Change{.aggregation = aggregation_.prepare(part),
                                                 .identity = identity_of(next),
+                                                .senders = JobSenders(next),
                                                 .udp = UdpFrontEnd(next, part),
                                                 .rdma = RdmaFrontEnd(next, part, lcore_, 0),
                                                 .forwarding = {},
@@ -344,6 +356,7 @@ void PacketLoop::apply(Change& change, Instant now) {
   aggregation_.apply(*change.aggregation, now);
   forwarder_.apply(change.forwarding);
   std::swap(identity_, change.identity);
+  std::swap(senders_, change.senders);
   change.udp.adopt(udp_);
   std::swap(udp_, change.udp);
   change.rdma.adopt(rdma_);

@@ -31,6 +31,7 @@
 #include "dataplane/bridge/lldp.h"
 #include "dataplane/frame/classify.h"
 #include "dataplane/frame/held_frames.h"
+#include "dataplane/frame/job_senders.h"
 #include "dataplane/host/tsc_clock.h"
 #include "dataplane/io/capture.h"
 #include "dataplane/io/handover.h"
@@ -123,6 +124,7 @@ class PacketLoop {
   struct Change {
     std::shared_ptr<Aggregation::Change> aggregation;
     Identity identity;
+    JobSenders senders;
     UdpFrontEnd udp;
     RdmaFrontEnd rdma;
     Forwarder::Change forwarding;
@@ -224,6 +226,8 @@ class PacketLoop {
   // Returns how many frames of the burst go on: metadata of in-band telemetry is dealt with.
   std::size_t take_telemetry(std::uint16_t port, std::size_t received);
   void classify_burst(std::uint16_t port, std::size_t received, Instant now);
+  // Drops a frame that speaks to a job's workers and must not.
+  void judge_sender(std::uint16_t port, Classified& what) const;
   // Notes what the device says of the checksum of a frame for an engine.
   void take_device_check(std::uint16_t port, const rte_mbuf& frame, Classified& what) const;
   std::size_t aggregate(std::uint16_t port, Instant now);
@@ -281,6 +285,7 @@ class PacketLoop {
   std::size_t lcore_;
   config::LcoreShare share_;
   Identity identity_;
+  JobSenders senders_;
   CaptureTap* tap_ = nullptr;
   Lanes lanes_;
   PolledQueues queues_;

@@ -1,5 +1,7 @@
 """What claims to be the switch, and what other switches say to each other: at the ports of a real one."""
 
+import json
+
 import pytest
 from testbed.fabric import worker_address
 from testbed.switch import Job
@@ -90,6 +92,53 @@ def test_frames_with_the_switchs_address_end_at_their_port(make_bed, launch):
     bed.loop.wait(lambda: "02090909090a" in ear.text(), LIMIT_S, "an honest frame")
     assert "020909090909" not in ear.text()
     for worker in launch(bed).start([{"do": "allreduce", "count": 1000, "dtype": "int32"}]):
+        worker.finish()
+
+
+JOB_GROUP = bytes((239, 195, 0, 1))
+HOST = bytes((10, 77, 0, 3))
+
+
+def as_fragment(frame):
+    """A later fragment of the same datagram: it shows no UDP port."""
+    header = bytearray(frame[14:34])
+    header[6:8], header[10:12] = (64).to_bytes(2), bytes(2)
+    total = sum(int.from_bytes(header[i:i + 2]) for i in range(0, 20, 2))
+    while total > 0xFFFF:
+        total = (total & 0xFFFF) + (total >> 16)
+    header[10:12] = (0xFFFF - total).to_bytes(2)
+    return frame[:14] + bytes(header) + frame[34:]
+
+
+def test_rule18_a_jobs_group_is_closed_to_all_but_declared_senders(make_bed, launch):
+    """Results that a rank forges, as itself or as the completion host, reach no other rank."""
+    options = (("completion_hosts", ["ps0"]), ("notify", "direct"))
+    host = {"name": "ps0", "address": worker_address(2), "port": "w2"}
+    bed = make_bed("veth", 3, jobs=[Job(1, 2, options=options)], completion={"hosts": [host]})
+    ear = hear(bed, 1)
+    (link,) = json.loads(bed.fabric.namespace(1).run(["ip", "-json", "link", "show", "eth0"]))
+    rank_1 = bytes.fromhex(link["address"].replace(":", ""))
+    forged = {"sender-mismatch": 0, "wrong-ingress-port": 0}
+    for source, reason in ((bytes((10, 77, 0, 1)), "sender-mismatch"), (HOST, "wrong-ingress-port")):
+        result = result_from(source, JOB_GROUP)
+        frames = [result, as_fragment(result), rank_1 + result[6:]]
+        for tags in (b"\x91\0\0\0" * 2, b"\x88\xa8\0\0" + b"\x81\0\0\0" * 2, b"\x81\0\0\0"):
+            frames += [frame[:12] + tags + frame[12:] for frame in frames[:2]]
+        if source == HOST:
+            frames += [arp_claim(HOST), arp_claim(HOST)[:12] + b"\x81\0\0\0" * 2 + arp_claim(HOST)[12:]]
+        for frame in frames:
+            send(bed, 0, frame)
+        forged[reason] = len(frames)
+    for reason, count in forged.items():
+        bed.loop.wait(lambda reason=reason, count=count:
+                      row(bed, "drops", port="w0", reason=reason).get("packets") == count,
+                      LIMIT_S, f"{count} drops: {reason}")
+    # The host's own frames pass, and show that all before them have been dealt with.
+    send(bed, 2, result_from(HOST, JOB_GROUP, b"\x02\x09\x09\x09\x09\x0a"))
+    bed.loop.wait(lambda: "02090909090a" in ear.text(), LIMIT_S, "the host is heard")
+    assert "020909090909" not in ear.text()
+    steps = [{"do": "allreduce", "count": 1000, "dtype": "int32"}]
+    for worker in launch(bed).start(steps, ports=[0, 1]):
         worker.finish()
 
 

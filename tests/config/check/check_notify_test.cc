@@ -16,8 +16,10 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::string switch_file(const std::string& job) {
-  return "switch: {address: 10.77.0.254, completion: {hosts: [{name: ps, address: 10.77.0.9}]}}\n"
+std::string switch_file(const std::string& job, const std::string& host = ", port: w0") {
+  return "switch: {address: 10.77.0.254, completion: {hosts: [{name: ps, address: 10.77.0.9" +
+         host +
+         "}]}}\n"
          "ports:\n"
          "  - {name: w0, devargs: net_null0}\n"
          "jobs:\n"
@@ -62,6 +64,21 @@ TEST(CheckNotify, T9_IsRefusedWhereNobodyCanDoIt) {
               ElementsAre(AllOf(HasSubstr("s.yaml:3:"), HasSubstr(at))));
   EXPECT_THAT(server_errors("notify: direct, integrity: crc32c"),
               ElementsAre(HasSubstr("allowed: integrity: udp-checksum")));
+}
+
+// Rule 18: what a host says to workers is believed behind one port.
+TEST(CheckNotify, T9_AHostThatNotifiesHasAKnownWay) {
+  const std::string direct = "completion_hosts: [ps, root], notify: direct";
+  EXPECT_THAT(errors_of(switch_file(direct, "")),
+              ElementsAre(AllOf(HasSubstr("switch.completion.hosts[0].port: is missing"),
+                                HasSubstr("job 1 are notified by 'ps' itself"),
+                                HasSubstr("a route to its router, or notify: root"))));
+  EXPECT_THAT(errors_of(switch_file("completion_hosts: [ps, root]", "")), ElementsAre());
+  const std::string by_router = "}]}, routes: [{to: 10.77.0.9/32, via: 10.77.0.3, port: w0}]}\n";
+  const std::string file = switch_file(direct, "");
+  EXPECT_THAT(
+      errors_of(file.substr(0, file.find("}]}}")) + by_router + file.substr(file.find("ports:"))),
+      ElementsAre());
 }
 
 }  // namespace

@@ -182,5 +182,21 @@ TEST(TopologyHosts, T9_WhoNotifiesFitsTheHosts) {
             wire::Notify::direct);
 }
 
+// Rule 18: each switch of the job knows the port through which such a host's results come.
+TEST(TopologyHosts, T9_EverySwitchKnowsTheWayToAHostThatNotifies) {
+  const auto port_at = [](const Topology& t, const char* name) {
+    const auto hosts = node_config(t, name).completion.hosts;
+    return hosts.size() == 1 ? hosts[0].name + " by " + hosts[0].port : "";
+  };
+  const Topology direct =
+      parse_topology(with("[A, ps, B, root]}", "[ps, root], notify: direct}"), "t.yaml");
+  EXPECT_EQ(port_at(direct, "root"), "ps by s");
+  EXPECT_EQ(port_at(direct, "A"), "ps by up");
+  EXPECT_EQ(port_at(direct, "B"), "ps by up");
+  EXPECT_EQ(port_at(direct, "m"), "");  // it sums nothing
+  const Topology quiet = parse_topology(with("[A, ps, B, root]}", "[ps, root]}"), "t.yaml");
+  EXPECT_EQ(port_at(quiet, "B"), "");
+}
+
 }  // namespace
 }  // namespace tributary::config

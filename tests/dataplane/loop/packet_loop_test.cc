@@ -109,6 +109,25 @@ Bytes arp_for_the_switch() {
   return request;
 }
 
+// Rule 18 (dataplane/frame/job_senders.h), and what a reload declares holds from then on.
+TEST(SwitchingOfAJob, ItsGroupIsClosedToUndeclaredSenders) {
+  auto config = test_config(2);
+  config.jobs.emplace_back().id = 7;
+  config.jobs.back().workers = 2;
+  RingSwitch sw(config);
+  const auto passes = [&](std::uint32_t group) {
+    sw.inject(1, ipv4_frame({.destination = group}, wire::multicast_mac(group)));
+    sw.turn();
+    return sw.sent(0).size() == 1;
+  };
+  EXPECT_FALSE(passes(config::job_group_ipv4(7)));
+  EXPECT_EQ(sw.drops(1, DropReason::sender_mismatch), 1u);
+  EXPECT_TRUE(passes(config::job_group_ipv4(8))) << "of no job here";
+  config.ports[1].paths = {{false, {}, {false, {10, 0, 0, 1}, 32}}};
+  sw.reload(config);
+  EXPECT_TRUE(passes(config::job_group_ipv4(7)));
+}
+
 TEST_F(Switching, ArpForTheSwitchIsAnsweredNotFlooded) {
   Bytes request = arp_for_the_switch();
   sw.inject(0, request);
