@@ -265,6 +265,7 @@ void Engine::Impl::send_start(Job& job, std::uint32_t child, Outbox& out) {
   if (takes_fragments) o->header.flags |= wire::kFlagFragments;
   o->header.origin = job.child_map[child].id;
   o->header.child = static_cast<std::uint16_t>(child);
+  o->header.slot = job.host_udp_port;
   if (config::resizes(job.config)) {
     o->header.op = job.config.workers;
     o->header.chunk = job.config.min_workers;

@@ -104,6 +104,7 @@ Decision Engine::Impl::on_parent_start(Job& job, const wire::Packet& packet, Ins
   up.start(h.epoch, now);
   job.completion_host = info->completion_host;  // the root's choice
   job.host_term = info->host_term;
+  job.host_udp_port = static_cast<std::uint16_t>(h.slot);
   const wire::StartInfo own = start_info(job);
   const bool degrades = (h.flags & wire::kFlagDegraded) != 0;
   if (*info != own || degrades != config::degrades(job.config)) {

@@ -29,6 +29,8 @@ struct Job {
   std::uint32_t first_seq = 0;        // of the running epoch
   std::uint32_t completion_host = 0;  // of shard 0, as START names it
   std::uint32_t host_term = 0;
+  std::uint16_t host_udp_port =
+      0;                         // below the root: of a host that notifies ranks, as START has it
   std::uint32_t left_at_op = 0;  // ranks that left in this epoch hold all results of ops before it
   Drain drain;
   AbortCause last_abort;

@@ -64,6 +64,12 @@ wire::Header header_of(const HostJob& job, PacketType type) {
   return h;
 }
 
+// From which the host of shard 0 notifies ranks, its UDP port; 0: it has not been heard.
+std::uint32_t flow_of_host(const HostJob& job) {
+  const Host& host = job.hosts[job.seats.front().host];
+  return host.known ? host.peer.flow() : 0;
+}
+
 bool holds_a_host(const Seat& seat) {
   return seat.state == SeatState::asking || seat.state == SeatState::serving;
 }
@@ -131,6 +137,7 @@ bool RemoteHosts::intercept(Outgoing& message, Instant now, Outbox& box) {
   if (job == nullptr) return false;
   if (message.to == Outgoing::To::peer && h.type == PacketType::start &&
       (h.flags & wire::kFlagAtPs) == 0) {
+    message.header.slot = job->notify == wire::Notify::direct ? flow_of_host(*job) : 0;
     // START goes to every rank; the first one of an epoch begins it.
     for (Seat& seat : job->seats)
       if (seat.epoch != h.epoch) begin(*job, seat, h.epoch, now, box);

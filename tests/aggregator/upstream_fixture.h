@@ -83,6 +83,7 @@ class LeafTest : public EngineTest {
     wire::Header h = from_parent(wire::PacketType::start);
     h.epoch = epoch;
     h.seq = seq;
+    h.slot = host_udp_port_;
     h.child = 1;
     h.fan_in = 2;
     return deliver({h, ext.bytes(), {}}, parent());
@@ -130,6 +131,7 @@ class LeafTest : public EngineTest {
   }
 
   wire::StartInfo start_info_ = settings();  // what the parent was told
+  std::uint16_t host_udp_port_ = 0;          // of the completion host, as the parent says
 };
 
 // Children: switch 201 with ranks 0 and 2, and rank 1.

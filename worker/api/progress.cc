@@ -358,6 +358,7 @@ void Progress::start_if_joined() {
     started_ = true;
     try {
       if (first().state() == SessionState::running) {
+        transport_->on_host(first().host_udp_port());
         transport_->on_start(first().start_info());
         add_planes();
       }

@@ -81,6 +81,8 @@ class Session {
   [[nodiscard]] std::uint16_t child() const { return membership_.child(); }
   [[nodiscard]] std::uint16_t fan_in() const { return membership_.fan_in(); }
   [[nodiscard]] const wire::StartInfo& start_info() const { return start_; }  // from running on
+  // Of the host that notifies ranks itself; 0: none. From running on.
+  [[nodiscard]] std::uint16_t host_udp_port() const { return host_udp_port_; }
   [[nodiscard]] std::uint32_t first_seq() const { return first_seq_; }
   [[nodiscard]] bool degrades() const { return left_out_.allowed(); }
   [[nodiscard]] const std::optional<Failure>& failure() const { return failure_; }
@@ -212,6 +214,7 @@ class Session {
   SessionState state_ = SessionState::joining;
   Membership membership_;
   wire::StartInfo start_;
+  std::uint16_t host_udp_port_ = 0;
   std::optional<Failure> failure_;
   SessionCounters counters_;
 

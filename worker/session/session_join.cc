@@ -60,6 +60,7 @@ void Session::on_start(const wire::Packet& packet, Instant now) {
     return fail(bad_start(options_.job, "child " + std::to_string(packet.header.child) + " of " +
                                             std::to_string(packet.header.fan_in)));
   start_ = *info;
+  host_udp_port_ = static_cast<std::uint16_t>(packet.header.slot);
   state_ = SessionState::running;
   missing_.clear();
   excluded_ = {};

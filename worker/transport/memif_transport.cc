@@ -203,8 +203,8 @@ bool MemifTransport::handle_ipv4(std::span<const std::byte> packet, const Receiv
       e.destination_port == address_.base_port ||
       (e.destination_port >= base_port_ && e.destination_port < base_port_ + config::kMaxShards);
   if (!for_us || !known_port) return false;
-  const bool from_host =
-      e.source_ip != 0 && e.source_ip == direct_host(start_) && e.destination_ip == group_ipv4_;
+  const bool from_host = e.source_ip != 0 && e.source_ip == direct_host(start_) &&
+                         e.source_port == host_udp_port_ && e.destination_ip == group_ipv4_;
   const bool from_switch = e.source_ip == address_.switch_ipv4 &&
                            is_switch_port(start_, address_.base_port, e.source_port);
   if (!from_switch && !from_host) return dropped(DropReason::sender_mismatch);

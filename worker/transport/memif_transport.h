@@ -39,6 +39,7 @@ class MemifTransport final : public Transport {
   ~MemifTransport() override;
 
   void on_start(const wire::StartInfo& info) override;
+  void on_host(std::uint16_t udp_port) override { host_udp_port_ = udp_port; }
   std::size_t send(std::span<const Datagram> batch) override;
   std::size_t receive(const Receiver& receiver) override;
   void wait(Duration limit) override;
@@ -78,6 +79,7 @@ class MemifTransport final : public Transport {
   std::uint16_t base_port_;
   std::uint32_t group_ipv4_ = 0;  // 0 before START
   wire::MacAddress group_mac_{};
+  std::uint16_t host_udp_port_ = 0;  // of the host that notifies ranks itself
   wire::StartInfo start_;  // all zero before START
 
   std::unique_ptr<MemifRings> rings_;  // both null while down

@@ -25,6 +25,7 @@ class StagedTransport final : public Transport {
       : inner_(std::move(inner)), counters_(std::move(counters)) {}
 
   void on_start(const wire::StartInfo& info) override { inner_->on_start(info); }
+  void on_host(std::uint16_t udp_port) override { inner_->on_host(udp_port); }
   std::size_t send(std::span<const Datagram> batch) override;
   std::size_t receive(const Receiver& receiver) override;
   void wait(Duration limit) override;

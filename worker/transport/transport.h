@@ -40,6 +40,9 @@ class Transport {
 
   // START arrived: join the job's multicast group, size buffers for window × chunk_bytes.
   virtual void on_start(const wire::StartInfo& info) = 0;
+  // START says from which UDP port its completion host notifies ranks; 0: from none. Before
+  // on_start().
+  virtual void on_host(std::uint16_t /*udp_port*/) {}
 
   // Sends a prefix of the batch; returns how many were accepted (try the rest again later).
   virtual std::size_t send(std::span<const Datagram> batch) = 0;

@@ -232,7 +232,8 @@ void UdpTransport::deliver(std::span<const std::byte> bytes, const msghdr& recei
                            const Receiver& receiver) {
   const auto* const from = static_cast<const sockaddr_in*>(received.msg_name);
   const std::uint32_t sender = ntohl(from->sin_addr.s_addr);
-  const bool from_host = to_group && sender == direct_host(start_) && sender != 0;
+  const bool from_host = to_group && sender != 0 && sender == direct_host(start_) &&
+                         ntohs(from->sin_port) == host_udp_port_;
   const bool from_switch =
       sender == switch_ipv4_ && is_switch_port(start_, base_port_, ntohs(from->sin_port));
   if (!from_switch && !from_host) {

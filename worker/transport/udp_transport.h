@@ -40,6 +40,7 @@ class UdpTransport final : public Transport {
   UdpTransport(std::uint32_t switch_ipv4, std::uint16_t base_port);
 
   void on_start(const wire::StartInfo& info) override;
+  void on_host(std::uint16_t udp_port) override { host_udp_port_ = udp_port; }
   std::size_t send(std::span<const Datagram> batch) override;
   std::size_t receive(const Receiver& receiver) override;
   void wait(Duration limit) override;
@@ -77,6 +78,7 @@ class UdpTransport final : public Transport {
   std::size_t socket_buffer_bytes_ = 0;
   std::size_t wanted_buffer_bytes_ = 0;
   bool crc_required_ = false;
+  std::uint16_t host_udp_port_ = 0;  // of the host that notifies ranks itself
   wire::StartInfo start_;      // all zero before START
   bool send_blocked_ = false;  // the last send() met a full socket buffer
 

@@ -45,6 +45,13 @@ TEST_F(LeafTest, Rule1_ChildrensJoinsRepeatItsOwnNotMoreOftenThanEvery50ms) {
   EXPECT_EQ(join_nonce(), nonce);
 }
 
+// T9: of a host that notifies ranks itself, from which they hear results directly.
+TEST_F(LeafTest, T9_StartPassesTheUdpPortOfTheHostOn) {
+  host_udp_port_ = 47123;
+  run_epoch();
+  EXPECT_THAT(sent_, Each(Field(&Sent::header, Field(&wire::Header::slot, 47123u))));
+}
+
 TEST_F(LeafTest, Rule1_StartOfTheParentStartsTheSameEpochHere) {
   join_worker(0);
   join_worker(2);

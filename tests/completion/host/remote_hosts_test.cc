@@ -421,6 +421,22 @@ TEST_F(RemoteHostsTest, T9_AHostThatNotifiesAndRestartsWithChunksIsNotFollowed) 
   EXPECT_EQ(remote().counters(0).takeovers.get(), 0u);
 }
 
+// T9: the UDP port of its hello, for ranks that would take another process there for it.
+TEST_F(RemoteHostsTest, T9_StartHasTheUdpPortOfAHostThatNotifies) {
+  const auto named = [this] {
+    std::vector<std::uint32_t> ports;
+    for (const wire::Header& h : told_)
+      if (h.type == PacketType::start) ports.push_back(h.slot);
+    return ports;
+  };
+  begin();
+  EXPECT_EQ(named(), std::vector<std::uint32_t>(kWorkers, 0)) << "the root alone speaks to ranks";
+  told_.clear();
+  notify_ = wire::Notify::direct;
+  begin();
+  EXPECT_EQ(named(), std::vector<std::uint32_t>(kWorkers, server_peer(0).udp_port));
+}
+
 // START names one host.
 TEST_F(RemoteHostsTest, T9_AHostThatNotifiesServesAllShards) {
   notify_ = wire::Notify::direct;

@@ -217,6 +217,53 @@ TEST_F(UdpTransportTest, T9_AHostSpeaksToTheGroupOnly) {
   EXPECT_EQ(transport_->drops().get(DropReason::sender_mismatch), 1u);
 }
 
+// Another process on the host's machine is not the host.
+TEST_F(UdpTransportTest, T9_AHostIsHeardFromItsUdpPortAlone) {
+  learn_peer();
+  wire::StartInfo info;
+  info.chunk_bytes = 1024;
+  info.window = 4;
+  info.group_ipv4 = 0xEFC3FFFC;
+  info.udp_base_port = ntohs(at_.sin_port);
+  info.notify = static_cast<std::uint8_t>(wire::Notify::direct);
+  info.completion_host = 0x7F000002;
+  info.host_term = 3;
+  FileDescriptor host(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_addr.s_addr = htonl(info.completion_host);
+  ASSERT_EQ(::bind(host.get(), reinterpret_cast<sockaddr*>(&at), sizeof at), 0);
+  socklen_t length = sizeof at;
+  ::getsockname(host.get(), reinterpret_cast<sockaddr*>(&at), &length);
+  const in_addr loopback{htonl(INADDR_LOOPBACK)};
+  ASSERT_EQ(::setsockopt(host.get(), IPPROTO_IP, IP_MULTICAST_IF, &loopback, sizeof loopback), 0);
+
+  std::array<std::byte, 64> room;
+  wire::ExtensionWriter extensions(room);
+  extensions.add(wire::ResultInfo{4, 0, info.host_term, 0});
+  wire::Header h;
+  h.type = wire::PacketType::result;
+  h.flags = wire::kFlagAtPs;
+  h.job = 77;
+  std::vector<std::byte> bytes(wire::serialized_bytes(extensions.bytes().size()));
+  wire::serialize(h, extensions.bytes(), bytes);
+  sockaddr_in group = at_;
+  group.sin_addr.s_addr = htonl(info.group_ipv4);
+  const auto heard_as = [&](std::uint16_t udp_port) {
+    transport_->on_host(udp_port);
+    transport_->on_start(info);
+    EXPECT_GT(::sendto(host.get(), bytes.data(), bytes.size(), 0,
+                       reinterpret_cast<sockaddr*>(&group), sizeof group),
+              0);
+    return receive();
+  };
+  const std::uint16_t own = ntohs(at.sin_port);
+  EXPECT_EQ(heard_as(own), 1u);
+  EXPECT_EQ(heard_as(static_cast<std::uint16_t>(own ^ 1)), 0u);
+  EXPECT_EQ(heard_as(0), 0u) << "START knew of no port";
+  EXPECT_EQ(transport_->drops().get(DropReason::sender_mismatch), 2u);
+}
+
 // Rule 15: what it sends may be marked on the way, and it hears of marks.
 TEST_F(UdpTransportTest, Rule15_MarksGoBothWays) {
   const int wanted = 1;

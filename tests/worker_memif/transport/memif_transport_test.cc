@@ -193,6 +193,37 @@ TEST_F(MemifTransportTest, GroupIsHeardFromStartOn) {
   EXPECT_EQ(transport_->drops().total(), 0u);
 }
 
+// T9, rule 18: another process on the host's machine is not the host.
+TEST_F(MemifTransportTest, T9_AHostIsHeardFromItsUdpPortAlone) {
+  auto info = start_info();
+  info.notify = static_cast<std::uint8_t>(wire::Notify::direct);
+  info.completion_host = EchoSwitch::kIp + 1;
+  info.host_term = 7;
+  server_->group_ip = kGroup;
+  server_->answer_from = info.completion_host;
+  std::array<std::byte, 64> room;
+  wire::ExtensionWriter extensions(room);
+  extensions.add(wire::ResultInfo{64, 0, info.host_term, 0});
+  wire::Header h;
+  h.type = wire::PacketType::result;
+  h.flags = wire::kFlagAtPs;
+  std::vector<std::byte> head(wire::serialized_bytes(extensions.bytes().size()));
+  wire::serialize(h, extensions.bytes(), head);
+  const auto results_by = [&](std::uint16_t udp_port) {
+    transport_->on_host(udp_port);
+    transport_->on_start(info);
+    const std::uint64_t before = server_->received;
+    EXPECT_EQ(transport_->send(std::array{Datagram{head, {}, 0}}), 1u);
+    while (server_->received == before) std::this_thread::yield();
+    const auto answered = server_->pause();
+    return transport_->receive([](const wire::Packet&) {});
+  };
+  EXPECT_EQ(results_by(0), 0u) << "START knew of no port";
+  EXPECT_EQ(results_by(info.udp_base_port + 1), 0u);
+  EXPECT_EQ(transport_->drops().get(DropReason::sender_mismatch), 2u);
+  EXPECT_EQ(results_by(info.udp_base_port), 1u);
+}
+
 TEST_F(MemifTransportTest, OversizeDatagramIsDroppedAndCounted) {
   std::vector<std::byte> head(wire::kHeaderBytes);
   const std::vector<std::byte> payload(transport_->max_datagram_bytes() - head.size() + 1);
