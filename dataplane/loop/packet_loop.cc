@@ -195,8 +195,10 @@ std::size_t PacketLoop::receive(Lane& lane, PolledQueue& queue) {
   return received;
 }
 
-inline void PacketLoop::judge_sender(std::uint16_t port, Classified& what) const {
-  if (what.action == Action::drop) return;
+// A frame to the switch itself reaches no worker, and engines know the ports of their peers.
+inline void PacketLoop::judge_sender(std::uint16_t port, std::uint64_t own,
+                                     Classified& what) const {
+  if (what.action == Action::drop || what.destination == own) return;
   const DropReason bad = senders_.judge(port, what.ethernet);
   if (bad == DropReason::none) return;
   what.action = Action::drop;
@@ -210,7 +212,7 @@ void PacketLoop::classify_burst(std::uint16_t port, std::size_t received, Instan
   const std::uint64_t own = mac_bits(identity_.mac);
   for (std::size_t i = 0; i < received; ++i) {
     classify(identity_, own, first_segment(burst[i]), burst[i]->nb_segs == 1, what_[i]);
-    judge_sender(port, what_[i]);
+    judge_sender(port, own, what_[i]);
   }
   forwarder_.admit(port, burst, what_, now);
   for (std::size_t i = 0; i < received; ++i) {

@@ -226,8 +226,8 @@ class PacketLoop {
   // Returns how many frames of the burst go on: metadata of in-band telemetry is dealt with.
   std::size_t take_telemetry(std::uint16_t port, std::size_t received);
   void classify_burst(std::uint16_t port, std::size_t received, Instant now);
-  // Drops a frame that speaks to a job's workers and must not.
-  void judge_sender(std::uint16_t port, Classified& what) const;
+  // Drops a frame that speaks to a job's workers and must not. `own`: mac_bits() of the switch.
+  void judge_sender(std::uint16_t port, std::uint64_t own, Classified& what) const;
   // Notes what the device says of the checksum of a frame for an engine.
   void take_device_check(std::uint16_t port, const rte_mbuf& frame, Classified& what) const;
   std::size_t aggregate(std::uint16_t port, Instant now);

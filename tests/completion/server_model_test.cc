@@ -226,6 +226,34 @@ TEST_F(ServerModelTest, WhoHasNoModelRefusesToo) {
   expect_lost();
 }
 
+// Its step is 0, none, and what ranks say of their run is theirs: the epoch goes on.
+TEST_F(ServerModelTest, WhoHasNoModelAnswersTheQuestionForItsStep) {
+  build(false);
+  live(1);
+  join();
+  live(1);
+  told_.clear();
+  for (std::uint32_t rank = 0; rank < kWorkers; ++rank) {
+    wire::Header h = header(PacketType::contribution, rank);
+    h.flags = wire::kFlagLast;
+    h.covered = 1;
+    h.dtype = wire::DType::uint32;
+    h.element_count = 1;
+    h.collective = Collective::open;
+    std::array<std::byte, 16> room;
+    wire::ExtensionWriter ext(room);
+    ext.add_target_rank(wire::kModelStep);
+    const std::uint32_t none = 0;
+    to_root({h, ext.bytes(), std::as_bytes(std::span(&none, 1))}, rank_peer(rank));
+  }
+  settle();
+  ASSERT_EQ(results_.size(), 1u);
+  EXPECT_NE(results_[0].header.flags & wire::kFlagParams, 0u);
+  EXPECT_EQ(results_[0].payload, std::vector<std::byte>(4));
+  EXPECT_TRUE(std::none_of(told_.begin(), told_.end(),
+                           [](const auto& h) { return h.type == PacketType::abort; }));
+}
+
 // The server's own file does not say whom the root's names: with others beside it the model would
 // be in pieces.
 TEST_F(ServerModelTest, AModelIsNotSharedWithAnotherServer) {

@@ -24,10 +24,28 @@ from conftest import Ranks, Switch
         "dropped_works",
         "gloo_has_the_rest",
         "groups",
+        "callbacks_that_wait",
+        "no_thread_is_left",
+        "callbacks_of_two_groups",
+        "callbacks_within_join",
+        "power_sgd",
     ],
 )
 def test_case(ranks, case):
     ranks.run(case)
+
+
+def test_a_callback_that_waits_in_vain_has_the_timeout(ranks):
+    for text in ranks.run("a_callback_that_waits_in_vain")[:3]:
+        assert "rank 3" in text, text
+
+
+def test_power_sgd_trains_on_two_ranks(switch, directory):
+    ranks = Ranks(switch, directory, 2, TRIBUTARY_JOB="2/2")
+    try:
+        ranks.run("power_sgd")
+    finally:
+        ranks.stop()
 
 
 def test_an_error_names_both_types(ranks):
@@ -63,6 +81,17 @@ def test_shapes_that_differ_are_named_and_end_the_group(ranks):
         assert "was not done" in second, second
 
 
+def test_a_root_that_is_no_rank_is_named_with_those_allowed(ranks):
+    for texts in ranks.run("roots_that_are_no_ranks"):
+        for text, call in zip(texts, ("reduce", "reduce", "broadcast", "broadcast"), strict=True):
+            assert re.search(f"{call} with root (-1|4); allowed: 0 to 3", text), text
+
+
+def test_there_is_no_result_before_the_work_is_done(ranks):
+    early = ranks.run("a_result_too_early")[0]
+    assert "result() before the work is done; call wait() first" in early, early
+
+
 def test_a_future_has_the_error(ranks):
     for text in ranks.run("a_future_with_an_error"):
         assert "1000 float32" in text and "2000 float32" in text
@@ -81,7 +110,7 @@ def test_a_forked_child_is_refused(ranks):
 
 def test_a_wait_has_a_limit(ranks):
     for text in ranks.run("wait_that_is_too_short")[1:]:
-        assert re.search("allreduce of 4 B float32 .SUM.: not done after 20 ms", text), text
+        assert re.search("allreduce of 4 B float32 .SUM.: timed out: not done after 20 ms", text), text
 
 
 def test_a_killed_rank_is_named_and_a_restart_begins_anew(switch, directory):

@@ -319,6 +319,27 @@ def results_that_no_count_mends(rank, size, fifo):
     return texts
 
 
+def roots_that_are_no_ranks(rank, size):
+    return [error_of(call, torch.ones(1), root) for call in (dist.reduce, dist.broadcast)
+            for root in (-1, size)]
+
+
+def a_result_too_early(rank, size):
+    """Rank 0 asks for it before the others have called."""
+    store = dist.distributed_c10d._get_default_store()
+    early = None
+    if rank == 0:
+        work = dist.all_reduce(torch.ones(1), async_op=True)
+        early = error_of(work.result)
+        store.set("asked", "yes")
+    else:
+        store.wait(["asked"])
+        work = dist.all_reduce(torch.ones(1), async_op=True)
+    work.wait()
+    assert work.result()[0].item() == size
+    return early
+
+
 def different_shapes(rank, size):
     first = error_of(dist.all_reduce, torch.ones(1000 if rank == 1 else 2000))
     second = error_of(dist.all_reduce, torch.ones(1000))

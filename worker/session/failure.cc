@@ -251,7 +251,7 @@ std::string size_text(std::size_t packet_bytes) {
 Failure timed_out(const OpTimeout& t) {
   Failure f{Reason::none, {t.missing.begin(), t.missing.end()}, {}, t.op};
   f.text = job_text(t.job) + " op " + std::to_string(t.op) + " chunk " + std::to_string(t.chunk) +
-           ": no result within " + seconds(t.limit) + ": ";
+           ": timed out: no result within " + seconds(t.limit) + ": ";
   if (!t.silent_for || *t.silent_for >= t.limit)
     f.text += "the switch did not answer at " + t.switch_name;
   else if (!t.missing.empty())
@@ -266,7 +266,7 @@ Failure join_timed_out(std::uint32_t job, Duration limit, const std::string& swi
                        bool answered, std::span<const std::uint32_t> missing,
                        const wire::Header& last_refusal) {
   Failure f{last_refusal.reason, {missing.begin(), missing.end()}, {}, {}};
-  f.text = job_text(job) + ": not joined within " + seconds(limit) + ": ";
+  f.text = job_text(job) + ": timed out: not joined within " + seconds(limit) + ": ";
   if (last_refusal.reason != Reason::none)
     f.text += refusal_text(last_refusal);
   else if (!answered)

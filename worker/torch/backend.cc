@@ -16,6 +16,11 @@ std::set<Backend*>& all_backends() {
   return backends;
 }
 
+void check_root(const char* call, std::int64_t root, int size) {
+  TORCH_CHECK(root >= 0 && root < size, "tributary: ", call, " with root ", root,
+              "; allowed: 0 to ", size - 1, ", a rank of the group");
+}
+
 std::chrono::milliseconds set_or_zero(std::chrono::milliseconds timeout) {
   return timeout == c10d::kUnsetTimeout ? std::chrono::milliseconds(0) : timeout;
 }
@@ -51,8 +56,9 @@ void Backend::close() {
   }
   membership_.leave(failed);  // ends the ops that the completer waits for
   completer_->stop();
+  std::deque<c10::intrusive_ptr<SwitchWork>> ended;
   const std::lock_guard lock(mutex_);
-  in_flight_.clear();
+  std::swap(ended, in_flight_);
 }
 
 void Backend::close_all() {
@@ -88,14 +94,19 @@ Communicator* Backend::route(const CallKind& kind) {
 WorkPointer Backend::finish_start(const CallKind& kind, Started started) {
   if (options_.scale_degraded) started.call.scalable = scalable(kind);
   auto work = c10::make_intrusive<SwitchWork>(rank_, static_cast<std::uint32_t>(size_),
-                                              std::move(started.call),
-                                              std::move(started.requests), completer_);
-  const std::lock_guard lock(mutex_);
-  while (!in_flight_.empty() && in_flight_.front()->ops_done()) {
-    failed_ = failed_ || in_flight_.front()->failed();
-    in_flight_.pop_front();
+                                              std::move(started.call), std::move(started.requests),
+                                              completer_);
+  // They may free tensors of Python's, whose lock another thread may hold that waits for this one.
+  std::vector<c10::intrusive_ptr<SwitchWork>> ended;
+  {
+    const std::lock_guard lock(mutex_);
+    while (!in_flight_.empty() && in_flight_.front()->ops_done()) {
+      failed_ = failed_ || in_flight_.front()->failed();
+      ended.push_back(std::move(in_flight_.front()));
+      in_flight_.pop_front();
+    }
+    in_flight_.push_back(work);
   }
-  in_flight_.push_back(work);
   if (work->must_be_finished()) completer_->add(work);
   return work;
 }
@@ -142,6 +153,7 @@ WorkPointer Backend::allreduce_coalesced(std::vector<at::Tensor>& tensors,
 
 WorkPointer Backend::reduce(std::vector<at::Tensor>& tensors, const c10d::ReduceOptions& opts) {
   TORCH_CHECK(tensors.size() == 1, "tributary: reduce takes one tensor, not ", tensors.size());
+  check_root("reduce", opts.rootRank, size_);
   const CallKind kind = kind_of(wire::Collective::reduce, tensors, &opts.reduceOp, "reduce");
   Communicator* const communicator = route(kind);
   if (communicator == nullptr) return inner_->reduce(tensors, opts);
@@ -159,6 +171,7 @@ WorkPointer Backend::reduce(std::vector<at::Tensor>& tensors, const c10d::Reduce
 WorkPointer Backend::broadcast(std::vector<at::Tensor>& tensors,
                                const c10d::BroadcastOptions& opts) {
   TORCH_CHECK(tensors.size() == 1, "tributary: broadcast takes one tensor, not ", tensors.size());
+  check_root("broadcast", opts.rootRank, size_);
   const CallKind kind = kind_of(wire::Collective::broadcast, tensors, nullptr, "broadcast");
   Communicator* const communicator = route(kind);
   if (communicator == nullptr) return inner_->broadcast(tensors, opts);

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "worker/torch/completer.h"
 #include "worker/torch/membership.h"
 #include "worker/torch/rules.h"
 #include "worker/torch/version.h"

@@ -1,9 +1,9 @@
 #include "worker/torch/work.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <utility>
+
+#include "worker/torch/completer.h"
 
 namespace tributary::torch_backend {
 namespace {
@@ -72,7 +72,7 @@ bool SwitchWork::wait(std::chrono::milliseconds timeout) {
       if (timeout != kNoTimeout) {
         const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(
             end - std::chrono::steady_clock::now());
-        TORCH_CHECK(left.count() > 0, "tributary: ", call_.text, ": not done after ",
+        TORCH_CHECK(left.count() > 0, "tributary: ", call_.text, ": timed out: not done after ",
                     timeout.count(), " ms; it goes on, and its tensors are in use");
         limit = Duration::ns(left.count());
       }
@@ -90,6 +90,8 @@ bool SwitchWork::wait(std::chrono::milliseconds timeout) {
 }
 
 std::vector<at::Tensor> SwitchWork::result() {
+  TORCH_CHECK(isCompleted(), "tributary: ", call_.text,
+              ": result() before the work is done; call wait() first");
   return call_.results;
 }
 
@@ -110,10 +112,12 @@ c10::intrusive_ptr<c10::ivalue::Future> SwitchWork::getFuture() {
   }
   if (!hand_over) return future_;
   const auto self = c10::intrusive_ptr<SwitchWork>::reclaim_copy(this);
-  if (const auto completer = completer_.lock())
+  if (const auto completer = completer_.lock()) {
     completer->add(self);
-  else
-    wait_and_finish();
+  } else {
+    wait_for_ops();
+    conclude();
+  }
   return future_;
 }
 
@@ -158,52 +162,19 @@ void SwitchWork::finish_once() {
     future->markCompleted(call_.results);
 }
 
-void SwitchWork::wait_and_finish() noexcept {
+void SwitchWork::wait_for_ops() noexcept {
   for (Request& request : requests_) {
     try {
       request.wait();
     } catch (...) {  // finish_once() handles it
     }
   }
+}
+
+void SwitchWork::conclude() noexcept {
   try {
     finish_once();
   } catch (...) {  // from a callback: the callback's future reports it
-  }
-}
-
-void Completer::add(c10::intrusive_ptr<SwitchWork> work) {
-  std::unique_lock lock(mutex_);
-  if (stopping_) {
-    lock.unlock();
-    work->wait_and_finish();
-    return;
-  }
-  works_.push_back(std::move(work));
-  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
-  changed_.notify_one();
-}
-
-void Completer::stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-    changed_.notify_one();
-  }
-  if (thread_.joinable()) thread_.join();
-}
-
-void Completer::run() {
-  pthread_setname_np(pthread_self(), "tributary-torch");
-  std::unique_lock lock(mutex_);
-  while (true) {
-    changed_.wait(lock, [this] { return stopping_ || !works_.empty(); });
-    if (works_.empty()) return;
-    auto work = std::move(works_.front());
-    works_.pop_front();
-    lock.unlock();
-    work->wait_and_finish();
-    work.reset();  // outside the lock: it may free tensors
-    lock.lock();
   }
 }
 

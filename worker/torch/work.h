@@ -2,21 +2,18 @@
 //
 //   started ──requests done──▶ finish(): unpack, mark the future, run its callbacks ──▶ completed
 //
-// The first of these finishes it: a thread in wait() or isCompleted(), or the Completer, which
-// waits for works whose end has consequences without a waiter: a future, or memory to copy back. So
-// wait() of a plain call costs only the wake-up of its own thread.
+// The first of these finishes it: a thread in wait() or isCompleted(), or the Completer
+// (completer.h), which waits for works whose end has consequences without a waiter: a future, or
+// memory to copy back. So wait() of a plain call costs only the wake-up of its own thread.
 #pragma once
 
 #include <ATen/core/ivalue.h>
 #include <torch/csrc/distributed/c10d/Work.hpp>
 
-#include <condition_variable>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "worker/api/communicator.h"
@@ -53,8 +50,10 @@ class SwitchWork final : public c10d::Work {
   // True if its ops are done, whether or not it is finished.
   [[nodiscard]] bool ops_done() const;
   [[nodiscard]] bool must_be_finished() const;
-  // Blocks until the ops are done, then finishes it. Never throws.
-  void wait_and_finish() noexcept;
+  // Blocks until the ops are done.
+  void wait_for_ops() noexcept;
+  // Then finishes it, which runs its callbacks.
+  void conclude() noexcept;
   [[nodiscard]] bool failed() const;
 
  private:
@@ -70,25 +69,6 @@ class SwitchWork final : public c10d::Work {
   bool finished_ = false;
   bool with_completer_ = false;
   c10::intrusive_ptr<c10::ivalue::Future> future_;
-};
-
-// A thread that waits for works, in the order of their arrival. The first work starts it.
-class Completer {
- public:
-  ~Completer() { stop(); }
-  // After stop(): finishes the work at once, on this thread.
-  void add(c10::intrusive_ptr<SwitchWork> work);
-  // Finishes its works, then ends. Their ops must end soon: the communicator is already gone.
-  void stop();
-
- private:
-  void run();
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<c10::intrusive_ptr<SwitchWork>> works_;
-  std::thread thread_;
-  bool stopping_ = false;
 };
 
 }  // namespace tributary::torch_backend
