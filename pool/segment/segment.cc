@@ -86,8 +86,9 @@ MemoryOrigin Segment::find_origin(const Owner& owner) const {
 
 // The incarnation is new, so no old header belongs to it.
 void Segment::format(const Owner& owner, std::uint32_t incarnation) {
-  Superblock block{kSegmentMagic, memory_.size(), owner.manifest, hash_of(owner), entries_,
-                   incarnation,   0,              0,              incarnation};
+  Superblock block{
+      kSegmentMagic, memory_.size(), owner.manifest, hash_of(owner), entries_, incarnation, 0, 0,
+      incarnation};
   block.crc = crc_of(block);
   std::memset(memory_.data(), 0, kSuperblockBytes);
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -141,8 +142,8 @@ void Segment::recover(const std::function<bool(const PlacedRecord&)>& found) {
       set_magic(entry.offset, kFreedMagic);
       continue;
     }
-    RecordHeader header{entry.id,     entry.generation, entry.length, entry.data_crc,
-                        incarnation_, 0,                kRecordMagic};
+    RecordHeader header{entry.id, entry.generation, entry.length, entry.data_crc, incarnation_,
+                        0,        kRecordMagic};
     header.header_crc = header_crc_of(header);
     write_header(entry.offset, header);
     free_until(entry.offset);

@@ -9,6 +9,8 @@
 // of the records. Headers are for readers. They carry the incarnation, which each process draws
 // when it takes the memory over: it writes the headers of all its records again. So no header that
 // an earlier process wrote, and no copy of one inside of a record's data, is a record to a reader.
+// A copy with the running process's incarnation cannot be in data: the manifest fixes the version
+// of the data, and is older than the process.
 //
 // One thread writes; remote readers read at any time, and check their data.
 #pragma once
@@ -29,7 +31,7 @@ namespace tributary::pool {
 
 inline constexpr std::uint64_t kSuperblockBytes = 4096;
 
-// What a segment found in its memory when it took it.
+// The earlier contents of a segment's memory.
 enum class MemoryOrigin : std::uint8_t {
   fresh,         // no segment
   taken_over,    // its own segment; its records are kept

@@ -86,9 +86,9 @@ struct Http::Body {
     if (status >= 300) return std::nullopt;
     if (!asked) {
       if (status == 200 && content_ranges.empty()) return std::nullopt;
-      return RangeProblem{StoreFault::refused,
-                          "asked for the whole, given HTTP " + std::to_string(status) +
-                              " with Content-Range '" + content_ranges + "'"};
+      return RangeProblem{StoreFault::refused, "asked for the whole, given HTTP " +
+                                                   std::to_string(status) +
+                                                   " with Content-Range '" + content_ranges + "'"};
     }
     curl_off_t length = -1;
     curl_easy_getinfo(curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
@@ -197,10 +197,9 @@ HttpAnswer Http::perform(const HttpRequest& request, Body& body, const std::stri
         fault_of(code),
         request.url + ": " + (error[0] != '\0' ? error.data() : curl_easy_strerror(code)));
   if (status >= 300)
-    throw StoreError(fault_of(status), request.url + ": " +
-                                           (range.empty() ? "" : "bytes " + range + ": ") +
-                                           "HTTP " + std::to_string(status) +
-                                           first_words(body.text));
+    throw StoreError(fault_of(status),
+                     request.url + ": " + (range.empty() ? "" : "bytes " + range + ": ") + "HTTP " +
+                         std::to_string(status) + first_words(body.text));
   return {std::move(body.text), std::move(body.etag)};
 }
 
@@ -217,8 +216,7 @@ HttpAnswer Http::get_range(const HttpRequest& request, const HttpRange& range) {
   body.asked = {request.range_way, range.offset, range.out.size(), range.object_bytes};
   const std::string text =
       std::to_string(range.offset) + "-" + std::to_string(range.offset + range.out.size() - 1);
-  HttpAnswer answer =
-      perform(request, body, request.range_way == RangeWay::header ? text : "");
+  HttpAnswer answer = perform(request, body, request.range_way == RangeWay::header ? text : "");
   if (body.done != range.out.size())
     throw StoreError(StoreFault::incomplete, request.url + ": asked for bytes " + text +
                                                  ", given " + std::to_string(body.done) + " of " +

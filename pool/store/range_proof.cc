@@ -50,8 +50,7 @@ std::string given_text(const GivenRange& given) {
 // An answer without Content-Range: what else says that it is the range?
 bool is_whole_answer(const AskedRange& asked, const GivenRange& given) {
   if (given.status != 200) return false;
-  const std::uint64_t wanted =
-      asked.way == RangeWay::header ? asked.object_bytes : asked.bytes;
+  const std::uint64_t wanted = asked.way == RangeWay::header ? asked.object_bytes : asked.bytes;
   if (given.content_length && *given.content_length != wanted) return false;
   if (asked.way == RangeWay::header) return asked.offset == 0 && asked.bytes == wanted;
   return query_number(given.url, "offset") == asked.offset &&

@@ -1,7 +1,8 @@
 // Proves that an HTTP answer is the range that was asked for, by what its head says of itself.
 //
-//   206   Content-Range must be "bytes FIRST-LAST/TOTAL" of the asked range, TOTAL the object's size
-//   200   counts where the asked range is the whole object, or where the server has no ranges and
+//   206   Content-Range must be "bytes FIRST-LAST/TOTAL" of the asked range, TOTAL the object's
+//   size 200   counts where the asked range is the whole object, or where the server has no ranges
+//   and
 //         the URL itself names the bytes (WebHDFS); a Content-Range must fit nevertheless
 //
 // A 200 with a larger object than the range is refused, not cut: each record would cost the whole

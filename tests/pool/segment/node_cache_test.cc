@@ -15,8 +15,7 @@ const Segment::Owner kOwner{"train", "a", 42, 1000, 960};
 constexpr std::size_t kMemory = kSuperblockBytes + 16 * (sizeof(IndexEntry) + 1024);
 
 struct Node {
-  explicit Node(Eviction eviction)
-      : limits{eviction, 100, Duration::ms(10)}, memory(kMemory) {
+  explicit Node(Eviction eviction) : limits{eviction, 100, Duration::ms(10)}, memory(kMemory) {
     start();
   }
   void start() { cache.emplace(memory, kOwner, 5, limits); }

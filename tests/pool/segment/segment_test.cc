@@ -73,8 +73,9 @@ TEST(PoolSegment, MemoryOfAnotherOwnerIsFormattedAndOldHeadersMeanNothing) {
 }
 
 // The offsets in `after` of the bytes that differ from `before`, in [from, to).
-std::vector<std::size_t> changes(std::span<const std::byte> before, std::span<const std::byte> after,
-                                 std::size_t from, std::size_t to) {
+std::vector<std::size_t> changes(std::span<const std::byte> before,
+                                 std::span<const std::byte> after, std::size_t from,
+                                 std::size_t to) {
   std::vector<std::size_t> out;
   for (std::size_t i = from; i < to; ++i)
     if (before[i] != after[i]) out.push_back(i);

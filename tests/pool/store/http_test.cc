@@ -38,8 +38,7 @@ StoreFault fault_of(const std::string& answer, std::size_t wanted = 4, bool foll
 TEST(PoolHttp, RangesAreAskedForAndKept) {
   HttpStub stub([](const std::string& head) {
     EXPECT_THAT(head, HasSubstr("Range: bytes=10-13\r\n"));
-    return HttpStub::answer(206, "data",
-                            "Content-Range: bytes 10-13/40\r\nETag: \"abc\"\r\n");
+    return HttpStub::answer(206, "data", "Content-Range: bytes 10-13/40\r\nETag: \"abc\"\r\n");
   });
   Http http(kShort);
   HttpRequest request;
@@ -144,8 +143,9 @@ TEST(PoolHttp, RedirectsToOtherProtocolsAreRefused) {
 
 TEST(PoolHttp, ServerThatHangsIsNoticed) {
   EXPECT_EQ(fault_of(""), StoreFault::timeout);
-  EXPECT_EQ(fault_of("HTTP/1.1 206 X\r\nContent-Range: bytes 0-3/40\r\nContent-Length: 4\r\n\r\nda"),
-            StoreFault::timeout);
+  EXPECT_EQ(
+      fault_of("HTTP/1.1 206 X\r\nContent-Range: bytes 0-3/40\r\nContent-Length: 4\r\n\r\nda"),
+      StoreFault::timeout);
 }
 
 TEST(PoolHttp, NothingListensIsUnavailable) {

@@ -5,11 +5,10 @@
 // right range, length and version cannot be told from a true one.
 #pragma once
 
-#include <algorithm>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <string>
-#include <vector>
 
 #include "core/prng.h"
 #include "tests/pool/store/http_stub.h"
@@ -21,7 +20,8 @@ class LyingServer {
   using Objects = std::map<std::string, std::string>;
 
   explicit LyingServer(Objects objects)
-      : truth_(std::move(objects)), stub_([this](const std::string& head) { return answer(head); }) {}
+      : truth_(std::move(objects)),
+        stub_([this](const std::string& head) { return answer(head); }) {}
 
   // Forgets all changes. `percent` of the requests from now on are lied to.
   void restart(std::uint64_t seed, std::uint32_t percent) {
@@ -57,7 +57,8 @@ class LyingServer {
       const std::size_t last = std::stoul(head.substr(head.find('-', range) + 1));
       return object({target.substr(3), first, last - first + 1}, lie);
     }
-    const std::string name = target.substr(target.rfind('/') + 1, target.find('?') - target.rfind('/') - 1);
+    const std::string name =
+        target.substr(target.rfind('/') + 1, target.find('?') - target.rfind('/') - 1);
     if (target.find("op=GETFILESTATUS") != std::string::npos) return status(name, lie);
     const Asked asked{name, number(target, "offset="), number(target, "length=")};
     return target.find("op=OPEN") != std::string::npos ? redirect(asked, lie) : file(asked, lie);
@@ -100,7 +101,8 @@ class LyingServer {
            "\r\nConnection: close\r\n\r\n" + body.substr(0, body.size() / 2);
   }
   std::string wrong_status() {
-    static constexpr int kStatuses[] = {201, 203, 204, 301, 304, 400, 401, 403, 404, 410, 416, 429, 500, 503};
+    static constexpr int kStatuses[] = {201, 203, 204, 301, 304, 400, 401,
+                                        403, 404, 410, 416, 429, 500, 503};
     return HttpStub::answer(kStatuses[prng_.below(std::size(kStatuses))], "");
   }
 
@@ -119,11 +121,14 @@ class LyingServer {
       case 3: return HttpStub::answer(asked.bytes == total ? 206 : 200, part(other), etag());
       case 4: return HttpStub::answer(206, part(other), etag());
       case 5: return HttpStub::answer(200, data(asked.name), etag());
-      case 6: return HttpStub::answer(206, part(other), right + range_header(other, total) + etag());
+      case 6:
+        return HttpStub::answer(206, part(other), right + range_header(other, total) + etag());
       case 7: return HttpStub::answer(206, part(asked), range_header(asked, total + 1) + etag());
       case 8: return early_end("HTTP/1.1 206 X\r\n" + right + etag(), part(asked));
       case 9: return HttpStub::answer(206, part(asked).substr(1), right + etag());
-      case 10: changed_[asked.name] = true; return HttpStub::answer(206, part(asked), right + etag());
+      case 10:
+        changed_[asked.name] = true;
+        return HttpStub::answer(206, part(asked), right + etag());
       default: changed_[asked.name] = true; return HttpStub::answer(206, part(asked), right);
     }
   }

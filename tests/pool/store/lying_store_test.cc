@@ -3,9 +3,14 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <map>
+#include <memory>
 #include <set>
 
 #include "pool/store/file_store.h"
@@ -40,7 +45,8 @@ LyingServer::Objects objects() {
   return out;
 }
 
-std::vector<std::byte> manifest_of(const std::function<std::uint64_t(const std::string&)>& version) {
+std::vector<std::byte> manifest_of(
+    const std::function<std::uint64_t(const std::string&)>& version) {
   std::vector<Shard> shards;
   for (const auto& [name, data] : objects())
     shards.push_back({name, data.size(), version(name), 0, kEach});
@@ -65,8 +71,8 @@ bool is_right(std::uint64_t id, std::span<const std::byte> data) {
   return std::equal(data.begin(), data.end(), bytes.begin(), bytes.end());
 }
 
-// Fills a node as a daemon does, with some of the records; then reads each that is missing alone, as
-// a loader does. `address` is in every error.
+// Fills a node as a daemon does, with some of the records; then reads each that is missing alone,
+// as a loader does. `address` is in every error.
 Outcome fill(const Store& store, const Manifest& manifest, std::uint64_t seed,
              const std::string& address) {
   Prng prng(seed);
@@ -90,7 +96,8 @@ Outcome fill(const Store& store, const Manifest& manifest, std::uint64_t seed,
     unsigned long long from = 0;
     unsigned long long to = 0;
     char shard[3] = {};
-    EXPECT_EQ(std::sscanf(error.c_str(), "%2s, records %llu to %llu", shard, &from, &to), 3) << error;
+    EXPECT_EQ(std::sscanf(error.c_str(), "%2s, records %llu to %llu", shard, &from, &to), 3)
+        << error;
     EXPECT_THAT(error, testing::HasSubstr(address));
     for (std::uint64_t id = from; id <= to; ++id) out.named += wanted.erase(id);
   }

@@ -61,9 +61,9 @@ TEST(PoolRangeProof, L1RangesInTheUrlMustBeThoseOfTheUrlThatAnswers) {
 
 TEST(PoolRangeProof, NumbersOfAQuery) {
   EXPECT_EQ(query_number("http://h/?a=1&bb=2", "bb"), 2u);
-  for (const char* url : {"http://h/bb=2", "http://h/?b=2", "http://h/?bb", "http://h/?bb=",
-                          "http://h/?bb=2x", "http://h/?bb=-2", "http://h/?bb=2&bb=2",
-                          "http://h/?xbb=2", "http://h/#?bb=2x"})
+  for (const char* url :
+       {"http://h/bb=2", "http://h/?b=2", "http://h/?bb", "http://h/?bb=", "http://h/?bb=2x",
+        "http://h/?bb=-2", "http://h/?bb=2&bb=2", "http://h/?xbb=2", "http://h/#?bb=2x"})
     EXPECT_EQ(query_number(url, "bb"), std::nullopt) << url;
 }
 

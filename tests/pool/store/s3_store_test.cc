@@ -99,9 +99,7 @@ TEST(PoolS3Store, L1VersionsThatNothingProvesAreRefused) {
 }
 
 TEST(PoolS3Store, L1EmptyObjectsAreProvenToo) {
-  HttpStub stub([&](const std::string&) {
-    return HttpStub::answer(200, "", "ETag: \"e1\"\r\n");
-  });
+  HttpStub stub([&](const std::string&) { return HttpStub::answer(200, "", "ETag: \"e1\"\r\n"); });
   S3Store store = make(stub, "");
   EXPECT_NO_THROW(store.read({"k", 0, version_of("e1")}, 0, {}));
   EXPECT_EQ(fault(HttpStub::answer(200, "", "ETag: \"e2\"\r\n"), {"k", 0, version_of("e1")}, 0),

@@ -42,7 +42,8 @@ TEST(PoolWebHdfsStore, ListsFoldersAndReadsThroughTheRedirect) {
     if (has(head, "GET /webhdfs/v1/d/s/a?op=GETFILESTATUS"))
       return HttpStub::answer(200, R"({"FileStatus":)" + status("", "FILE", 7) + "}");
     if (has(head, "GET /webhdfs/v1/d/s/a?op=OPEN&offset=3&length=4"))
-      return HttpStub::answer(307, "", "Location: " + data_node.url() + "/data/x?length=4&offset=3\r\n");
+      return HttpStub::answer(307, "",
+                              "Location: " + data_node.url() + "/data/x?length=4&offset=3\r\n");
     return HttpStub::answer(404, "");
   });
   WebHdfsStore store({name_node.authority(), "/d", "me"}, kShort);
@@ -111,8 +112,9 @@ TEST(PoolWebHdfsStore, FileThatBecameShorterIsNamedAsChanged) {
 
 TEST(PoolWebHdfsStore, L1AnswersThatAreNotTheAskedBytesAreRefused) {
   File file;
-  for (const char* location : {"/data", "/data?offset=3", "/data?length=4", "/data?offset=4&length=4",
-                               "/data?offset=3&length=5", "/data?offset=3&length=4&offset=3"}) {
+  for (const char* location :
+       {"/data", "/data?offset=3", "/data?length=4", "/data?offset=4&length=4",
+        "/data?offset=3&length=5", "/data?offset=3&length=4&offset=3"}) {
     file.location = location;
     EXPECT_EQ(read(file), StoreFault::refused) << location;
   }
