@@ -54,7 +54,9 @@ tributary_gate_cases(gate.ports system.ports
   system/test_ports.py::test_a_memif_client_joins_through_a_port_that_comes_and_goes
   system/test_ports.py::test_a_device_that_cannot_be_opened_changes_nothing)
 tributary_gate_cases(gate.pool system.pool
+  data/pool_test.py::test_l1_webhdfs_files_that_change_after_their_first_read_are_refused
   data/pool_test.py::test_l2_epoch_comes_from_the_pool_by_shared_memory
+  data/pool_test.py::test_l4_data_that_holds_records_is_none_after_evict_kill_and_restart
   data/pool_test.py::test_l4_flipped_bits_are_noticed_counted_and_read_elsewhere)
 tributary_gate_cases(gate.python system.python
   python/switch_test.py::test_sums_are_exact_at_every_size

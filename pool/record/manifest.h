@@ -25,7 +25,7 @@ enum class Format : std::uint32_t { files = 0, fixed = 1, tar = 2 };
 struct Shard {
   std::string name;  // below the store's address
   std::uint64_t bytes = 0;
-  std::uint64_t version = 0;  // the store's: changes with the object; 0: the store has none
+  std::uint64_t version = 0;  // the store's: changes with the object; never 0
   std::uint64_t first = 0;    // its first id
   std::uint64_t records = 0;
 };

@@ -16,6 +16,7 @@ NodeCache::NodeCache(std::span<std::byte> memory, const Segment::Owner& owner,
         return true;
       }) {
   std::sort(log_.begin(), log_.end());
+  counters_.corrupt += segment_.damaged_entries();
 }
 
 void NodeCache::insert(const PlacedRecord& record) {
@@ -41,15 +42,18 @@ NodeCache::Put NodeCache::put(std::uint64_t id, std::span<const std::byte> data,
   return Put::full;
 }
 
-// Returns false if the record would pass the high-water mark, and nothing may be dropped for it.
+// Returns false if the record would pass the high-water mark or the index is full, and nothing may
+// be dropped for it.
 bool NodeCache::make_room(std::uint64_t bytes, Instant now) {
   const std::uint64_t most = high_water_bytes();
   if (bytes > most) return false;
   if (used_bytes_ + leases_.waiting_bytes() + bytes > most) tidy(now);
-  if (used_bytes_ + leases_.waiting_bytes() + bytes <= most) return true;
+  const bool fits = used_bytes_ + leases_.waiting_bytes() + bytes <= most;
+  if (fits && !segment_.index_full()) return true;
   if (limits_.eviction == Eviction::none) return false;
   const std::size_t before = log_.size();
-  for (std::size_t i = 0; i < before && used_bytes_ + bytes > most; ++i) {
+  for (std::size_t i = 0; i < before && (used_bytes_ + bytes > most || segment_.index_full());
+       ++i) {
     const auto found = records_.find(log_[i].second);
     if (found == records_.end() || found->second.generation != log_[i].first ||
         pinned_.contains(log_[i].second))
@@ -58,7 +62,7 @@ bool NodeCache::make_room(std::uint64_t bytes, Instant now) {
     drop(PlacedRecord(found->second));
   }
   tidy(now);
-  return used_bytes_ + leases_.waiting_bytes() + bytes <= most;
+  return used_bytes_ + leases_.waiting_bytes() + bytes <= most && !segment_.index_full();
 }
 
 void NodeCache::drop(const PlacedRecord& record) {

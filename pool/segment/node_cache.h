@@ -35,8 +35,8 @@ struct CacheCounters {
   std::uint64_t stored = 0;
   std::uint64_t refused = 0;  // full
   std::uint64_t evicted = 0;
-  std::uint64_t corrupt = 0;
-  std::uint64_t recovered = 0;  // found by the scan at start
+  std::uint64_t corrupt = 0;    // their data, or at the start their index entry
+  std::uint64_t recovered = 0;  // named by the index at the start
 };
 
 class NodeCache {
@@ -90,7 +90,7 @@ class NodeCache {
   std::uint64_t used_bytes_ = 0;
   CacheCounters counters_;
   Leases leases_;
-  Segment segment_;  // last: its scan fills the members above
+  Segment segment_;  // last: its recovery fills the members above
 };
 
 }  // namespace tributary::pool

@@ -77,21 +77,29 @@ void FileStore::open_object(const StoreObject& object) {
 void FileStore::read(const StoreObject& object, std::uint64_t offset, std::span<std::byte> out) {
   open_object(object);
   const std::string path = directory_ + '/' + object.name;
-  struct stat status {};
-  if (fstat(fd_, &status) != 0) fail(path, errno);
-  if (static_cast<std::uint64_t>(status.st_size) != object.bytes ||
-      (object.version != 0 && version_of(status) != object.version)) {
-    close_object();
-    throw StoreError(StoreFault::changed, path + ": has " + std::to_string(status.st_size) +
-                                              " bytes of another time; the "
-                                              "manifest knows " +
-                                              std::to_string(object.bytes) +
-                                              "; make the manifest again");
-  }
+  const auto check = [&] {
+    struct stat status {};
+    if (fstat(fd_, &status) != 0) fail(path, errno);
+    if (static_cast<std::uint64_t>(status.st_size) != object.bytes ||
+        version_of(status) != object.version) {
+      close_object();
+      throw StoreError(StoreFault::changed, path + ": has " + std::to_string(status.st_size) +
+                                                " bytes of another time; the manifest knows " +
+                                                std::to_string(object.bytes) +
+                                                "; make the manifest again");
+    }
+  };
+  check();
+  read_bytes(fd_, path, offset, out);
+  check();
+}
+
+void FileStore::read_bytes(int file, const std::string& path, std::uint64_t offset,
+                           std::span<std::byte> out) {
   std::size_t done = 0;
   while (done < out.size()) {
     const ssize_t n =
-        pread(fd_, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
+        pread(file, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) fail(path, errno);
     if (n == 0)

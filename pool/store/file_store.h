@@ -1,4 +1,6 @@
 // A file tree as a store. Versions are modification times; links are not followed out of the tree.
+// A file's status is read before and after the bytes of every read, which are served only if size
+// and time are the manifest's both times.
 #pragma once
 
 #include <string>
@@ -18,6 +20,11 @@ class FileStore : public Store {
   std::vector<StoreObject> list() override;
   void read(const StoreObject& object, std::uint64_t offset, std::span<std::byte> out) override;
   [[nodiscard]] std::unique_ptr<Store> clone() const override;
+
+ protected:
+  // Fills `out`. A store in a test lets the file change meanwhile.
+  virtual void read_bytes(int file, const std::string& path, std::uint64_t offset,
+                          std::span<std::byte> out);
 
  private:
   void open_object(const StoreObject& object);

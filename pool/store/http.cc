@@ -6,6 +6,7 @@
 #include <array>
 #include <cctype>
 #include <cstring>
+#include <optional>
 
 namespace tributary::pool {
 namespace {
@@ -65,16 +66,38 @@ struct Http::Handle {
   CURL* curl;
 };
 
-// The target of received bytes. Of an error answer, only the first words are kept.
+// The target of received bytes, and what the answer's head says. Of an error answer, only the first
+// words are kept; bytes that are not the asked range never reach the target.
 struct Http::Body {
   CURL* curl = nullptr;
   std::span<std::byte> out;
   std::size_t done = 0;
-  bool is_text = false;
+  std::optional<AskedRange> asked;  // nullopt: the whole is asked for, as text
   std::size_t most = 0;
   std::string text;
   bool too_long = false;
   std::string etag;
+  std::string content_ranges;
+
+  // Why the answer is not the wanted one; nullopt for errors that their status explains.
+  [[nodiscard]] std::optional<RangeProblem> problem() const {
+    long status = 0;
+    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+    if (status >= 300) return std::nullopt;
+    if (!asked) {
+      if (status == 200 && content_ranges.empty()) return std::nullopt;
+      return RangeProblem{StoreFault::refused, "asked for the whole, given HTTP " +
+                                                   std::to_string(status) +
+                                                   " with Content-Range '" + content_ranges + "'"};
+    }
+    curl_off_t length = -1;
+    curl_easy_getinfo(curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+    const char* url = nullptr;
+    curl_easy_getinfo(curl, CURLINFO_EFFECTIVE_URL, &url);
+    GivenRange given{status, content_ranges, std::nullopt, url == nullptr ? "" : url};
+    if (length >= 0) given.content_length = static_cast<std::uint64_t>(length);
+    return check_range(*asked, given);
+  }
 
   static std::size_t write(const char* data, std::size_t, std::size_t bytes, void* self_pointer) {
     auto& self = *static_cast<Body*>(self_pointer);
@@ -85,11 +108,12 @@ struct Http::Body {
           data, std::min<std::size_t>(bytes, 4096 - std::min<std::size_t>(4096, self.text.size())));
       return bytes;
     }
-    if (self.is_text) {
+    if (!self.asked) {
       self.too_long = bytes > self.most - self.text.size();
       if (!self.too_long) self.text.append(data, bytes);
       return self.too_long ? 0 : bytes;
     }
+    if (self.done == 0 && self.problem()) return 0;
     self.too_long = bytes > self.out.size() - self.done;
     if (self.too_long) return 0;
     std::memcpy(self.out.data() + self.done, data, bytes);
@@ -102,10 +126,19 @@ struct Http::Body {
     std::string line(data, bytes);
     while (!line.empty() && std::isspace(static_cast<unsigned char>(line.back())) != 0)
       line.pop_back();
-    std::string name = line.substr(0, line.find(':'));
+    if (line.starts_with("HTTP/")) {  // the headers before it belong to a redirect
+      self.etag.clear();
+      self.content_ranges.clear();
+      return bytes;
+    }
+    const std::size_t colon = std::min(line.find(':'), line.size());
+    std::string name = line.substr(0, colon);
     for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    if (name == "etag")
-      self.etag = line.substr(std::min(line.find_first_not_of(' ', 5), line.size()));
+    const std::size_t value_at = line.find_first_not_of(" \t", std::min(colon + 1, line.size()));
+    const std::string value = value_at == std::string::npos ? "" : line.substr(value_at);
+    if (name == "etag") self.etag = value;
+    if (name == "content-range")
+      self.content_ranges += (self.content_ranges.empty() ? "" : ", ") + value;
     return bytes;
   }
 };
@@ -153,37 +186,41 @@ HttpAnswer Http::perform(const HttpRequest& request, Body& body, const std::stri
   long status = 0;
   curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
   if (body.too_long)
-    throw StoreError(StoreFault::refused, request.url + ": sends more than was asked for");
+    throw StoreError(StoreFault::refused, request.url + ": sends more than was asked for" +
+                                              (range.empty() ? "" : " (bytes " + range + ")"));
+  // write() ends the transfer of an answer that is not the range.
+  if (code == CURLE_OK || code == CURLE_WRITE_ERROR)
+    if (const auto problem = body.problem())
+      throw StoreError(problem->fault, request.url + ": " + problem->text);
   if (code != CURLE_OK)
     throw StoreError(
         fault_of(code),
         request.url + ": " + (error[0] != '\0' ? error.data() : curl_easy_strerror(code)));
   if (status >= 300)
     throw StoreError(fault_of(status),
-                     request.url + ": HTTP " + std::to_string(status) + first_words(body.text));
-  if (!range.empty() && status != 206 && body.done != body.out.size())
-    throw StoreError(StoreFault::refused, request.url + ": does not know ranges");
+                     request.url + ": " + (range.empty() ? "" : "bytes " + range + ": ") + "HTTP " +
+                         std::to_string(status) + first_words(body.text));
   return {std::move(body.text), std::move(body.etag)};
 }
 
 HttpAnswer Http::get_text(const HttpRequest& request, std::size_t most) {
   Body body;
-  body.is_text = true;
   body.most = most;
   return perform(request, body, "");
 }
 
 HttpAnswer Http::get_range(const HttpRequest& request, const HttpRange& range) {
+  if (range.out.empty()) return get_text(request, 0);
   Body body;
   body.out = range.out;
-  if (range.out.empty()) return {};
+  body.asked = {request.range_way, range.offset, range.out.size(), range.object_bytes};
   const std::string text =
       std::to_string(range.offset) + "-" + std::to_string(range.offset + range.out.size() - 1);
-  HttpAnswer answer = perform(request, body, request.range_header ? text : "");
+  HttpAnswer answer = perform(request, body, request.range_way == RangeWay::header ? text : "");
   if (body.done != range.out.size())
-    throw StoreError(StoreFault::incomplete, request.url + ": sent " + std::to_string(body.done) +
-                                                 " of " + std::to_string(range.out.size()) +
-                                                 " bytes");
+    throw StoreError(StoreFault::incomplete, request.url + ": asked for bytes " + text +
+                                                 ", given " + std::to_string(body.done) + " of " +
+                                                 std::to_string(range.out.size()) + " bytes");
   return answer;
 }
 

@@ -1,5 +1,6 @@
-// HTTP GET by libcurl, with the features that stores need: ranges, SigV4, limited redirects,
-// detection of stalls, and errors as StoreFault. Keeps one connection between requests; one thread.
+// HTTP GET by libcurl, with the features that stores need: ranges that are proven (range_proof.h),
+// SigV4, limited redirects, detection of stalls, and errors as StoreFault. Keeps one connection
+// between requests; one thread.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "pool/store/range_proof.h"
 #include "pool/store/store.h"
 
 namespace tributary::pool {
@@ -17,6 +19,7 @@ namespace tributary::pool {
 struct HttpRange {
   std::uint64_t offset = 0;
   std::span<std::byte> out;
+  std::uint64_t object_bytes = 0;  // the manifest's size of the whole object
 };
 
 struct HttpRequest {
@@ -26,13 +29,12 @@ struct HttpRequest {
   std::string credentials;
   std::string signature_scope;
   bool follow_redirects = false;
-  // If the URL itself asks for the whole body (WebHDFS), no Range header is sent.
-  bool range_header = true;
+  RangeWay range_way = RangeWay::header;
 };
 
 struct HttpAnswer {
   std::string body;  // from get_text()
-  std::string etag;
+  std::string etag;  // of the last answer, after redirects
 };
 
 class Http {
@@ -44,7 +46,8 @@ class Http {
 
   // Gets at most `most` bytes of body. Throws StoreError that names the URL.
   HttpAnswer get_text(const HttpRequest& request, std::size_t most);
-  // Gets exactly the bytes of the range. Throws StoreError.
+  // Gets exactly the bytes of the range, or the whole of an empty object. Throws StoreError that
+  // names the URL, the asked range and the given one.
   HttpAnswer get_range(const HttpRequest& request, const HttpRange& range);
 
  private:

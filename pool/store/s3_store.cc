@@ -82,6 +82,8 @@ std::string without_quotes(const std::string& text) {
 S3Page parse_s3_page(const std::string& xml) {
   if (xml.find("<ListBucketResult") == std::string::npos)
     throw StoreError(StoreFault::refused, "the answer to a listing is none of S3");
+  if (xml.find("</ListBucketResult>") == std::string::npos)
+    throw StoreError(StoreFault::incomplete, "a listing ends early");
   S3Page page;
   std::size_t at = 0;
   std::string contents;
@@ -98,13 +100,20 @@ S3Page parse_s3_page(const std::string& xml) {
             size.data() + size.size())
       throw StoreError(StoreFault::refused, "a listing has an object without key or size");
     object.name = unescape(object.name);
-    if (element(contents, "ETag", etag_at, contents.size(), etag))
-      object.version = version_of(without_quotes(unescape(etag)));
+    if (!element(contents, "ETag", etag_at, contents.size(), etag))
+      throw StoreError(StoreFault::refused,
+                       object.name + ": a listing has no ETag of it, so its version is unknown");
+    object.version = version_of(without_quotes(unescape(etag)));
     page.objects.push_back(std::move(object));
   }
   std::size_t token_at = 0;
   element(xml, "NextContinuationToken", token_at, xml.size(), page.next);
   page.next = unescape(page.next);
+  std::string truncated;
+  std::size_t truncated_at = 0;
+  if (element(xml, "IsTruncated", truncated_at, xml.size(), truncated) && truncated == "true" &&
+      page.next.empty())
+    throw StoreError(StoreFault::refused, "a listing goes on, but does not say where");
   return page;
 }
 
@@ -153,15 +162,21 @@ std::vector<StoreObject> S3Store::list() {
 }
 
 void S3Store::read(const StoreObject& object, std::uint64_t offset, std::span<std::byte> out) {
+  if (out.empty() && object.bytes != 0) return;
   const std::string name =
       options_.prefix.empty() ? object.name : options_.prefix + "/" + object.name;
-  const HttpAnswer answer =
-      http_.get_range(request(std::string("/").append(percent_encode(name, true))), {offset, out});
-  if (object.version != 0 && !answer.etag.empty() &&
-      version_of(without_quotes(answer.etag)) != object.version)
-    throw StoreError(StoreFault::changed, "s3://" + options_.bucket + "/" + name +
-                                              ": is another object than the manifest's; make the "
-                                              "manifest again");
+  const HttpRequest asked = request(std::string("/").append(percent_encode(name, true)));
+  const HttpAnswer answer = http_.get_range(asked, {offset, out, object.bytes});
+  // The manifest has no text of an ETag, so If-Match cannot be sent: the answer's is compared.
+  if (answer.etag.empty() || object.version == 0)
+    throw StoreError(StoreFault::refused,
+                     asked.url + ": " +
+                         (answer.etag.empty() ? "the answer" : "the manifest's object") +
+                         " has no ETag, so its version cannot be proven");
+  if (version_of(without_quotes(answer.etag)) != object.version)
+    throw StoreError(StoreFault::changed, asked.url + ": has ETag " + answer.etag +
+                                              " and is another object than the manifest's; make "
+                                              "the manifest again");
 }
 
 std::unique_ptr<Store> S3Store::clone() const {

@@ -1,6 +1,6 @@
 // Objects of an S3 bucket below a prefix, by ListObjectsV2 and ranged GETs, signed with SigV4 if
 // there are credentials. Uses path-style addresses, which every S3-compatible server understands.
-// Versions are ETags: each answer's is compared, so a changed object is detected.
+// Versions are ETags: each answer must have the manifest's, the asked range and the object's size.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ struct S3Options {
   std::string session_token;
 };
 
-// One page of ListObjectsV2's XML. Throws StoreError if it is not one.
+// One page of ListObjectsV2's XML. Throws StoreError if it is not a whole one.
 struct S3Page {
   std::vector<StoreObject> objects;  // names are whole keys
   std::string next;                  // token of the next page; empty: this was the last

@@ -41,7 +41,7 @@ class StoreError : public std::runtime_error {
 struct StoreObject {
   std::string name;  // below the store's address
   std::uint64_t bytes = 0;
-  std::uint64_t version = 0;  // changes with the object; 0: the store has none
+  std::uint64_t version = 0;  // changes with the object; never 0 in a listing
 };
 
 struct StoreTimeouts {
@@ -54,8 +54,9 @@ class Store {
   virtual ~Store() = default;
   // Every object, sorted by name. Throws StoreError.
   virtual std::vector<StoreObject> list() = 0;
-  // Fills `out` with the object's bytes from `offset` on. Throws StoreError; `changed` if the store
-  // shows that the object is not the manifest's any more.
+  // Fills `out` with the object's bytes from `offset` on. Returns only if the store has shown, for
+  // this read, that they are this range of an object with this size and version. Throws StoreError
+  // that names the object's address; `changed` if it is not the manifest's any more.
   virtual void read(const StoreObject& object, std::uint64_t offset, std::span<std::byte> out) = 0;
   [[nodiscard]] virtual std::unique_ptr<Store> clone() const = 0;
 };

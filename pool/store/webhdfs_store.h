@@ -1,9 +1,13 @@
 // Files of HDFS by its REST interface, WebHDFS: LISTSTATUS, GETFILESTATUS, and OPEN, which answers
-// with a redirect to the node that has the bytes. Versions are modification times; an object's
-// version is checked before its first read.
+// with a redirect to the node that has the bytes.
+//
+//   OPEN offset, length ─▶ redirect that repeats both ─▶ bytes ─▶ GETFILESTATUS ─▶ served
+//
+// Versions are modification times. The status is asked for after the bytes of every read, so bytes
+// of a file that changed meanwhile are not served. Answers of HDFS have no Content-Range: the URL
+// that sends the bytes must name the asked offset and length.
 #pragma once
 
-#include <map>
 #include <string>
 
 #include "pool/store/http.h"
@@ -27,12 +31,12 @@ class WebHdfsStore : public Store {
  private:
   [[nodiscard]] HttpRequest request(const std::string& path, const std::string& query) const;
   void list_directory(const std::string& below, int depth, std::vector<StoreObject>& out);
+  // Throws StoreError unless the file has the length and the time of `object` now.
   void check_version(const StoreObject& object);
 
   WebHdfsOptions options_;
   StoreTimeouts timeouts_;
   Http http_;
-  std::map<std::string, StoreObject> checked_;
 };
 
 }  // namespace tributary::pool

@@ -77,13 +77,15 @@ class PoolBed:
         assert not check or done.returncode == 0, done.stderr
         return done
 
-    def start(self, *names):
+    def start(self, *names, log=os.devnull):
+        """log: the file of what they print."""
         for name in names or self.names:
             reading, writing = os.pipe()
-            self.processes[name] = subprocess.Popen(
-                [*self.prefix, program("tributary-poold"), "--config", self.config, "--node", name,
-                 "--ready-fd", str(writing)],
-                pass_fds=[writing], stdout=subprocess.DEVNULL, env=self.env)
+            with open(log, "a", encoding="utf-8") as output:
+                self.processes[name] = subprocess.Popen(
+                    [*self.prefix, program("tributary-poold"), "--config", self.config, "--node", name,
+                     "--ready-fd", str(writing)],
+                    pass_fds=[writing], stdout=output, env=self.env)
             os.close(writing)
             with os.fdopen(reading) as pipe:
                 assert pipe.readline() == "ready\n", f"node {name} does not start"

@@ -1,5 +1,6 @@
 """The pool as its users meet it: daemons, operators' commands, stores, Python (L1, L2, L3, L4, L5)."""
 
+import os
 import random
 import struct
 import sys
@@ -138,6 +139,78 @@ def test_l4_flipped_bits_are_noticed_counted_and_read_elsewhere(tmp_path, files)
         assert pool.stats()["corrupt"] == flipped == bed.status()["a"]["corrupt"]
         assert pool.stats()["misses"] == flipped, "no replicas: from the store"
         bed.command("verify")
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def forged_record(header, data):
+    """A whole record as it lies in a node's memory: another one's header with other data."""
+    head = struct.pack("<QIIII", *struct.unpack("<QIIII", header[:24])[:3], crc32c(data),
+                       struct.unpack("<I", header[20:24])[0])
+    return head + struct.pack("<II", crc32c(head), 0x54524543) + data
+
+
+def test_l4_data_that_holds_records_is_none_after_evict_kill_and_restart(tmp_path):
+    folder = write_files(tmp_path / "data", 10)
+    large = folder / "000007"
+    large.write_bytes(bytes(64 << 10))
+    with PoolBed(tmp_path, f"file://{folder}", nodes=1) as bed:
+        bed.ready()
+        memory = Path(bed.memory, "a").read_bytes()
+        at = memory.find(record(3)) - 32
+        assert struct.unpack("<Q", memory[at : at + 8]) == (3,)
+        forged = forged_record(memory[at : at + 32], bytes(len(record(3))))
+        slot = forged.ljust((len(forged) + 63) // 64 * 64, b"\0")
+        time = large.stat().st_mtime_ns
+        large.write_bytes((bytes(32) + slot * (len(memory) // len(slot)))[: 64 << 10])
+        os.utime(large, ns=(time, time))  # the store shows no change
+        bed.command("evict")
+        bed.command("fill", "--first", "7", "--count", "1")
+        assert forged in Path(bed.memory, "a").read_bytes()
+        bed.command("evict")
+        bed.kill("a")
+        bed.start("a")
+        assert bed.status()["a"]["records"] == 0
+        bed.command("fill", "--count", "7")
+        pool = Pool(bed.config)
+        assert [bytes(data) for data in pool.get_batch(range(7))] == [record(n) for n in range(7)]
+        assert pool.stats()["misses"] == 0
+
+
+def test_old_formats_of_memory_are_emptied_and_said(tmp_path, files):
+    with PoolBed(tmp_path, f"file://{files}", nodes=1) as bed:
+        bed.ready()
+        bed.kill("a")
+        with Path(bed.memory, "a").open("r+b") as memory:
+            memory.write(b"TRBPSEG1")
+        log = tmp_path / "log"
+        bed.start("a", log=log)
+        assert "had the format of another build, and was emptied" in log.read_text()
+        assert bed.status()["a"]["records"] == 0
+
+
+def test_l1_webhdfs_files_that_change_after_their_first_read_are_refused(tmp_path):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    each = 1000
+    (folder / "all").write_bytes(b"".join(random.Random(n).randbytes(each) for n in range(20)))
+    store = WebHdfs(folder)
+    with PoolBed(tmp_path, store.url, dataset=f"    format: fixed\n    record_bytes: {each}\n") as bed:
+        bed.command("fill", "--manifest")
+        pool = Pool(bed.config)
+        assert bytes(pool.get_batch([3])[0]) == random.Random(3).randbytes(each)
+        (folder / "all").write_bytes(bytes(20 * each))
+        with pytest.raises(LoadError, match="make the manifest again") as error:
+            pool.get_batch([4])
+        assert error.value.ids == [4]
+    store.close()
 
 
 def test_l1_full_pool_slows_nobody(tmp_path, files):

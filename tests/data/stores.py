@@ -30,11 +30,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             store.released.wait(60)
             self.close_connection = True
         elif fault == "half":
-            self.send_response(206)
-            self.send_header("Content-Length", "1000000")
-            self.end_headers()
-            self.wfile.write(b"half")
-            self.close_connection = True
+            self.answer_half()
         elif fault == "circle":
             self.answer(307, b"", {"Location": self.path})
         elif fault is not None:
@@ -55,7 +51,24 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if asked is None:
             return self.answer(200, data, headers)
         first, last = asked.removeprefix("bytes=").split("-")
+        headers["Content-Range"] = f"bytes {first}-{last}/{len(data)}"
         return self.answer(206, data[int(first) : int(last) + 1], headers)
+
+    def answer_half(self):
+        """The head of the right answer to a ranged GET, or to an OPEN; four bytes of its body."""
+        asked = self.headers.get("Range")
+        query = dict(urllib.parse.parse_qsl(self.path.partition("?")[2]))
+        self.send_response(200 if asked is None else 206)
+        length = int(query.get("length", "1000000"))
+        if asked is not None:
+            first, last = asked.removeprefix("bytes=").split("-")
+            length = int(last) + 1 - int(first)
+            size = (self.server.store.folder / self.path.rpartition("/")[2]).stat().st_size
+            self.send_header("Content-Range", f"bytes {first}-{last}/{size}")
+        self.send_header("Content-Length", str(length))
+        self.end_headers()
+        self.wfile.write(b"half")
+        self.close_connection = True
 
 
 class _Store:

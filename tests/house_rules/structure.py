@@ -27,6 +27,8 @@ NOT_MIRRORED = {
     "tests/dataplane/aggregation/connected_tree_test.cc": "RC and UC below a leaf switch",
     "tests/dataplane/bad_input_test.cc": "what ranks get wrong, counted at their ports",
     "tests/dataplane/planes_test.cc": "one job on several packet loops",
+    "tests/pool/segment/segment_kill_test.cc": "segments of a process that dies at any page",
+    "tests/pool/store/lying_store_test.cc": "every store, from lies to records",
     "tests/worker/communicator_planes_test.cc": "jobs with several planes, end to end",
     "tests/worker/drain_test.cc": "epochs that are drained under callers, end to end",
     "tests/worker/resize_test.cc": "jobs that grow and shrink under callers, end to end",

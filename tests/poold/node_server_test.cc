@@ -193,7 +193,7 @@ TEST_F(PoolNodes, L4RestartedNodeServesWhatItsMemoryHolds) {
   const std::uint64_t records = servers_[0]->status().records;
   servers_[0].reset();
   start(0);
-  EXPECT_TRUE(servers_[0]->status().recovered_memory);
+  EXPECT_EQ(servers_[0]->status().memory, MemoryOrigin::taken_over);
   EXPECT_EQ(servers_[0]->status().cache.recovered, records);
   Loader loader(config_);
   EXPECT_EQ(load_all(loader), 0);

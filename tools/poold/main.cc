@@ -44,8 +44,7 @@ int serve(const pool::PoolConfig& config, const Options& options) {
   const NodeStatus status = server.status();
   std::printf("%s of pool %s listens at %s, is read by %s; %s, %llu records\n",
               server.node().name.c_str(), config.name.c_str(), server.node().address.c_str(),
-              server.transport(),
-              status.recovered_memory ? "its memory was found" : "its memory is new",
+              server.transport(), pool::name_of(status.memory),
               static_cast<unsigned long long>(status.records));
   daemon.announce_ready(options.ready_fd);
   std::uint64_t turns = 0;

@@ -105,7 +105,7 @@ NodeStatus NodeServer::status() const {
   out.own_records = own_records_;
   out.pinned = cache_->pinned();
   out.incarnation = cache_->segment().incarnation();
-  out.recovered_memory = cache_->segment().taken_over();
+  out.memory = cache_->segment().origin();
   out.cache = cache_->counters();
   out.denied = denied_;
   out.leases = cache_->lease_count();

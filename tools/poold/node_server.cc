@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <random>
 #include <stdexcept>
@@ -41,6 +42,13 @@ MemoryOptions memory_options(const PoolNodeConfig& node) {
   return options;
 }
 
+// The record size that gives the index its size. Where sizes differ, a node may hold more of the
+// short ones: half of the average leaves room for that.
+std::uint64_t index_record_bytes(const Manifest& manifest) {
+  if (manifest.head().format == Format::fixed) return manifest.head().record_bytes;
+  return manifest.data_bytes() / std::max<std::uint64_t>(manifest.records(), 1) / 2;
+}
+
 }  // namespace
 
 NodeServer::NodeServer(const PoolConfig& config, std::size_t node)
@@ -58,7 +66,8 @@ NodeServer::NodeServer(const PoolConfig& config, std::size_t node)
       problem && kind == TransportKind::verbs)
     throw std::runtime_error(*problem);
   cache_.emplace(memory_.bytes(),
-                 Segment::Owner{config.name, config.nodes[node].name, manifest_->fingerprint()},
+                 Segment::Owner{config.name, config.nodes[node].name, manifest_->fingerprint(),
+                                manifest_->records(), index_record_bytes(*manifest_)},
                  draw_incarnation(), config.cache);
   const std::uint64_t group = std::uint64_t{1} << manifest_->group_shift();
   for (std::uint64_t id = 0; id < manifest_->records(); id += group)

@@ -39,7 +39,7 @@ struct NodeStatus {
   std::uint64_t connections = 0;
   std::uint64_t denied = 0;  // greetings that were refused
   std::uint32_t incarnation = 0;
-  bool recovered_memory = false;
+  pool::MemoryOrigin memory = pool::MemoryOrigin::fresh;
   pool::CacheCounters cache;
   pool::FillProgress fill;
 };

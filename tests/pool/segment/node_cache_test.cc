@@ -9,13 +9,13 @@ namespace {
 constexpr Instant at(std::int64_t ms) {
   return Instant::from_ns(ms * 1'000'000);
 }
-const Segment::Owner kOwner{"train", "a", 42};
 // 960 bytes of data take 1,024 with alignment: 16 records fit.
 const std::vector<std::byte> kData(960, std::byte{3});
+const Segment::Owner kOwner{"train", "a", 42, 1000, 960};
+constexpr std::size_t kMemory = kSuperblockBytes + 16 * (sizeof(IndexEntry) + 1024);
 
 struct Node {
-  explicit Node(Eviction eviction)
-      : limits{eviction, 100, Duration::ms(10)}, memory(kSuperblockBytes + (16 << 10)) {
+  explicit Node(Eviction eviction) : limits{eviction, 100, Duration::ms(10)}, memory(kMemory) {
     start();
   }
   void start() { cache.emplace(memory, kOwner, 5, limits); }
@@ -91,6 +91,30 @@ TEST(PoolNodeCache, L4RestartKeepsOrderAndRecords) {
   EXPECT_EQ(node.cache->counters().recovered, 16u);
   EXPECT_EQ(node.put(30), NodeCache::Put::stored);
   EXPECT_FALSE(node.cache->holds(15)) << "the oldest before the restart is the oldest after it";
+}
+
+// Records shorter than the index was made for fill it before the memory.
+TEST(PoolNodeCache, L1FullIndexIsAFullNode) {
+  const std::vector<std::byte> small(10);
+  Node keeps(Eviction::none);
+  for (std::uint64_t id = 0; id < 16; ++id)
+    EXPECT_EQ(keeps.cache->put(id, small, at(0)), NodeCache::Put::stored);
+  EXPECT_EQ(keeps.cache->put(16, small, at(0)), NodeCache::Put::full);
+  Node drops(Eviction::oldest);
+  for (std::uint64_t id = 0; id < 17; ++id)
+    EXPECT_EQ(drops.cache->put(id, small, at(0)), NodeCache::Put::stored);
+  EXPECT_FALSE(drops.cache->holds(0));
+  EXPECT_EQ(drops.cache->count(), 16u);
+}
+
+TEST(PoolNodeCache, L4DamagedIndexEntriesAreCountedAndTheirRecordsDropped) {
+  Node node(Eviction::none);
+  for (std::uint64_t id = 0; id < 4; ++id) node.put(id);
+  node.memory[kSuperblockBytes + 12] ^= std::byte{1};
+  node.start();
+  EXPECT_EQ(node.cache->counters().recovered, 3u);
+  EXPECT_EQ(node.cache->counters().corrupt, 1u);
+  EXPECT_EQ(node.cache->segment().free_bytes(), 13u << 10);
 }
 
 TEST(PoolNodeCache, CorruptRecordsAreDropped) {

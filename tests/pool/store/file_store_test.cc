@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
 namespace tributary::pool {
 namespace {
@@ -62,6 +64,33 @@ TEST_F(PoolFileStore, SaysWhatIsWrong) {
   EXPECT_THROW(FileStore("relative"), std::invalid_argument);
   FileStore nowhere("/does/not/exist");
   EXPECT_THROW(nowhere.list(), StoreError);
+}
+
+// The file changes after its bytes were read, and before they are served.
+class ChangingStore : public FileStore {
+ public:
+  ChangingStore(const fs::path& folder, std::function<void()> change)
+      : FileStore(folder), change_(std::move(change)) {}
+
+ protected:
+  void read_bytes(int file, const std::string& path, std::uint64_t offset,
+                  std::span<std::byte> out) override {
+    FileStore::read_bytes(file, path, offset, out);
+    change_();
+  }
+
+ private:
+  std::function<void()> change_;
+};
+
+TEST_F(PoolFileStore, L1FilesThatChangeInARead) {
+  fs::last_write_time(folder_ / "b", fs::file_time_type::clock::now() - std::chrono::hours(1));
+  const StoreObject object = FileStore(folder_).list()[0];
+  ChangingStore same(folder_, [] {});
+  std::vector<std::byte> out(4);
+  EXPECT_NO_THROW(same.read(object, 0, out));
+  ChangingStore other(folder_, [this] { write("b", "9876543210"); });
+  EXPECT_EQ(fault(other, object), StoreFault::changed);
 }
 
 }  // namespace

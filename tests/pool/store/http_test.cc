@@ -13,6 +13,11 @@ using testing::HasSubstr;
 
 const StoreTimeouts kShort{Duration::seconds(2), Duration::seconds(1)};
 
+// An answer to a request for the first 4 of 40 bytes.
+std::string range(const std::string& body, const std::string& headers = "") {
+  return HttpStub::answer(206, body, "Content-Range: bytes 0-3/40\r\n" + headers);
+}
+
 StoreFault fault_of(const std::string& answer, std::size_t wanted = 4, bool follow = false) {
   HttpStub stub([&](const std::string&) { return answer; });
   Http http(kShort);
@@ -21,7 +26,7 @@ StoreFault fault_of(const std::string& answer, std::size_t wanted = 4, bool foll
   request.url = stub.url() + "/x";
   request.follow_redirects = follow;
   try {
-    http.get_range(request, {0, out});
+    http.get_range(request, {0, out, 40});
   } catch (const StoreError& error) {
     EXPECT_THAT(error.what(), HasSubstr(follow ? "http" : stub.url()));
     return error.fault();
@@ -33,13 +38,13 @@ StoreFault fault_of(const std::string& answer, std::size_t wanted = 4, bool foll
 TEST(PoolHttp, RangesAreAskedForAndKept) {
   HttpStub stub([](const std::string& head) {
     EXPECT_THAT(head, HasSubstr("Range: bytes=10-13\r\n"));
-    return HttpStub::answer(206, "data", "ETag: \"abc\"\r\n");
+    return HttpStub::answer(206, "data", "Content-Range: bytes 10-13/40\r\nETag: \"abc\"\r\n");
   });
   Http http(kShort);
   HttpRequest request;
   request.url = stub.url() + "/x";
   std::vector<std::byte> out(4);
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(http.get_range(request, {10, out}).etag, "\"abc\"");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(http.get_range(request, {10, out, 40}).etag, "\"abc\"");
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(out.data()), 4), "data");
 }
 
@@ -56,14 +61,75 @@ TEST(PoolHttp, StatusesAreFaults) {
 }
 
 TEST(PoolHttp, HalfAnAnswerIsIncomplete) {
-  EXPECT_EQ(fault_of("HTTP/1.1 206 X\r\nContent-Length: 4\r\nConnection: close\r\n\r\nda"),
+  const std::string head = "HTTP/1.1 206 X\r\nContent-Range: bytes 0-3/40\r\n";
+  EXPECT_EQ(fault_of(head + "Content-Length: 4\r\nConnection: close\r\n\r\nda"),
             StoreFault::incomplete);
-  EXPECT_EQ(fault_of(HttpStub::answer(206, "da")), StoreFault::incomplete);
+  EXPECT_EQ(fault_of(head + "Connection: close\r\n\r\nda"), StoreFault::incomplete);
 }
 
-TEST(PoolHttp, MoreThanAskedForAndNoRangesAreRefused) {
-  EXPECT_EQ(fault_of(HttpStub::answer(206, "datadata")), StoreFault::refused);
+TEST(PoolHttp, L1AnswersOfAnotherRangeAreRefused) {
+  EXPECT_EQ(fault_of(range("datadata")), StoreFault::refused);
+  EXPECT_EQ(fault_of(range("da")), StoreFault::refused);
+  EXPECT_EQ(fault_of(HttpStub::answer(206, "data")), StoreFault::refused) << "no Content-Range";
+  EXPECT_EQ(fault_of(HttpStub::answer(206, "data", "Content-Range: bytes 4-7/40\r\n")),
+            StoreFault::refused);
+  EXPECT_EQ(fault_of(HttpStub::answer(206, "data", "Content-Range: bytes 0-3/41\r\n")),
+            StoreFault::changed);
+  EXPECT_EQ(fault_of(range("data", "Content-Range: bytes 4-7/40\r\n")), StoreFault::refused)
+      << "two of them";
   EXPECT_EQ(fault_of(HttpStub::answer(200, "da")), StoreFault::refused);
+  EXPECT_EQ(fault_of(HttpStub::answer(200, "data")), StoreFault::refused)
+      << "4 bytes are not the whole object";
+  EXPECT_EQ(fault_of(HttpStub::answer(200, std::string(40, 'x'))), StoreFault::refused)
+      << "the whole object, of which 4 bytes are wanted";
+  EXPECT_EQ(fault_of(HttpStub::answer(203, "data")), StoreFault::refused);
+}
+
+TEST(PoolHttp, L1ErrorsNameUrlAndBothRanges) {
+  HttpStub stub([](const std::string&) {
+    return HttpStub::answer(206, "data", "Content-Range: bytes 4-7/40\r\n");
+  });
+  Http http(kShort);
+  HttpRequest request;
+  request.url = stub.url() + "/x";
+  std::vector<std::byte> out(4, std::byte{7});
+  try {
+    http.get_range(request, {10, out, 40});
+    FAIL() << "another range was taken";
+  } catch (const StoreError& error) {
+    EXPECT_EQ(error.what(), request.url +
+                                ": asked for bytes 10-13 of 40, given HTTP 206 with Content-Range "
+                                "'bytes 4-7/40' and 4 bytes of content");
+  }
+  EXPECT_EQ(out, std::vector<std::byte>(4, std::byte{7})) << "the target is as it was";
+}
+
+TEST(PoolHttp, WholeObjectsMayComeWithoutARange) {
+  EXPECT_EQ(fault_of(HttpStub::answer(200, "1234"), 40), StoreFault::refused);
+  HttpStub stub([](const std::string&) { return HttpStub::answer(200, std::string(40, 'x')); });
+  Http http(kShort);
+  HttpRequest request;
+  request.url = stub.url() + "/x";
+  std::vector<std::byte> out(40);
+  EXPECT_NO_THROW(http.get_range(request, {0, out, 40}));
+  EXPECT_EQ(out, std::vector<std::byte>(40, std::byte{'x'}));
+}
+
+TEST(PoolHttp, HeadersOfARedirectAreNotThoseOfTheAnswer) {
+  HttpStub stub([](const std::string& head) {
+    if (head.starts_with("GET /x"))
+      return HttpStub::answer(
+          307, "", "Location: /y\r\nETag: \"redirect\"\r\nContent-Range: bytes 0-3/40\r\n");
+    return HttpStub::answer(206, "data");
+  });
+  Http http(kShort);
+  HttpRequest request;
+  request.url = stub.url() + "/x";
+  request.follow_redirects = true;
+  std::vector<std::byte> out(4);
+  EXPECT_THROW(http.get_range(request, {0, out, 40}), StoreError);
+  request.url = stub.url() + "/z";
+  EXPECT_THROW(http.get_text(request, 100), StoreError) << "206: a part of the text";
 }
 
 TEST(PoolHttp, RedirectsInACircleEnd) {
@@ -77,7 +143,9 @@ TEST(PoolHttp, RedirectsToOtherProtocolsAreRefused) {
 
 TEST(PoolHttp, ServerThatHangsIsNoticed) {
   EXPECT_EQ(fault_of(""), StoreFault::timeout);
-  EXPECT_EQ(fault_of("HTTP/1.1 206 X\r\nContent-Length: 4\r\n\r\nda"), StoreFault::timeout);
+  EXPECT_EQ(
+      fault_of("HTTP/1.1 206 X\r\nContent-Range: bytes 0-3/40\r\nContent-Length: 4\r\n\r\nda"),
+      StoreFault::timeout);
 }
 
 TEST(PoolHttp, NothingListensIsUnavailable) {

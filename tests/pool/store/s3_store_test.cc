@@ -63,24 +63,60 @@ TEST(PoolS3Store, L1KeysMayHaveEveryCharacterReference) {
     EXPECT_EQ(name(plain), plain);
 }
 
+StoreFault fault(const std::string& answer, const StoreObject& object, std::size_t bytes = 4) {
+  HttpStub stub([&](const std::string&) { return answer; });
+  S3Store store = make(stub, "d");
+  std::vector<std::byte> out(bytes);
+  try {
+    store.read(object, 0, out);
+  } catch (const StoreError& error) {
+    EXPECT_THAT(error.what(), HasSubstr(stub.url() + "/b/d/k"));
+    return error.fault();
+  }
+  ADD_FAILURE() << "no error for: " << answer;
+  return StoreFault::refused;
+}
+
 TEST(PoolS3Store, ObjectThatChangedIsNoticed) {
-  HttpStub stub(
-      [](const std::string&) { return HttpStub::answer(206, "data", "ETag: \"e2\"\r\n"); });
+  const std::string range = "Content-Range: bytes 0-3/4\r\n";
+  const std::string answer = HttpStub::answer(206, "data", range + "ETag: \"e2\"\r\n");
+  HttpStub stub([&](const std::string&) { return answer; });
   S3Store store = make(stub, "");
   std::vector<std::byte> out(4);
   EXPECT_NO_THROW(store.read({"k", 4, version_of("e2")}, 0, out));
-  try {
-    store.read({"k", 4, version_of("e1")}, 0, out);
-    FAIL() << "the object is another one";
-  } catch (const StoreError& error) {
-    EXPECT_EQ(error.fault(), StoreFault::changed);
-  }
+  EXPECT_EQ(fault(answer, {"k", 4, version_of("e1")}), StoreFault::changed);
+  EXPECT_EQ(fault(answer, {"k", 5, version_of("e2")}), StoreFault::changed) << "another size";
+}
+
+TEST(PoolS3Store, L1VersionsThatNothingProvesAreRefused) {
+  const std::string range = "Content-Range: bytes 0-3/4\r\n";
+  EXPECT_EQ(fault(HttpStub::answer(206, "data", range), {"k", 4, version_of("e1")}),
+            StoreFault::refused)
+      << "an answer without ETag";
+  EXPECT_EQ(fault(HttpStub::answer(206, "data", range + "ETag: \"e1\"\r\n"), {"k", 4, 0}),
+            StoreFault::refused)
+      << "a manifest without version";
+}
+
+TEST(PoolS3Store, L1EmptyObjectsAreProvenToo) {
+  HttpStub stub([&](const std::string&) { return HttpStub::answer(200, "", "ETag: \"e1\"\r\n"); });
+  S3Store store = make(stub, "");
+  EXPECT_NO_THROW(store.read({"k", 0, version_of("e1")}, 0, {}));
+  EXPECT_EQ(fault(HttpStub::answer(200, "", "ETag: \"e2\"\r\n"), {"k", 0, version_of("e1")}, 0),
+            StoreFault::changed);
+  EXPECT_EQ(fault(HttpStub::answer(200, "x", "ETag: \"e1\"\r\n"), {"k", 0, version_of("e1")}, 0),
+            StoreFault::refused);
 }
 
 TEST(PoolS3Store, ListingsThatAreNoneAreRefused) {
   EXPECT_THROW(parse_s3_page("<html>"), StoreError);
   EXPECT_THROW(parse_s3_page(page("<Contents><Key>a</Key></Contents>")), StoreError);
   EXPECT_THROW(parse_s3_page(page("<Contents><Key>a</Key><Size>x</Size></Contents>")), StoreError);
+  EXPECT_THROW(parse_s3_page(page("<Contents><Key>a</Key><Size>1</Size></Contents>")), StoreError)
+      << "no ETag";
+  const std::string whole = page(object("a", 1) + object("b", 2));
+  EXPECT_THROW(parse_s3_page(whole.substr(0, whole.find("<Key>b"))), StoreError) << "cut";
+  EXPECT_THROW(parse_s3_page(page("<IsTruncated>true</IsTruncated>")), StoreError) << "no token";
   HttpStub stub([](const std::string&) { return HttpStub::answer(200, page("", "same")); });
   S3Store store = make(stub, "");
   EXPECT_THROW(store.list(), StoreError) << "pages without end";

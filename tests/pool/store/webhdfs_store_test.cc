@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <optional>
+#include <utility>
+
 #include "tests/pool/store/http_stub.h"
 
 namespace tributary::pool {
@@ -24,7 +28,7 @@ std::string status(const std::string& suffix, const char* type, int length, int 
 
 TEST(PoolWebHdfsStore, ListsFoldersAndReadsThroughTheRedirect) {
   HttpStub data_node([](const std::string& head) {
-    EXPECT_TRUE(has(head, "GET /data/x?offset=3"));
+    EXPECT_TRUE(has(head, "GET /data/x?length=4&offset=3"));
     return HttpStub::answer(200, "defg");
   });
   HttpStub name_node([&](const std::string& head) {
@@ -38,7 +42,8 @@ TEST(PoolWebHdfsStore, ListsFoldersAndReadsThroughTheRedirect) {
     if (has(head, "GET /webhdfs/v1/d/s/a?op=GETFILESTATUS"))
       return HttpStub::answer(200, R"({"FileStatus":)" + status("", "FILE", 7) + "}");
     if (has(head, "GET /webhdfs/v1/d/s/a?op=OPEN&offset=3&length=4"))
-      return HttpStub::answer(307, "", "Location: " + data_node.url() + "/data/x?offset=3\r\n");
+      return HttpStub::answer(307, "",
+                              "Location: " + data_node.url() + "/data/x?length=4&offset=3\r\n");
     return HttpStub::answer(404, "");
   });
   WebHdfsStore store({name_node.authority(), "/d", "me"}, kShort);
@@ -52,24 +57,85 @@ TEST(PoolWebHdfsStore, ListsFoldersAndReadsThroughTheRedirect) {
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(out.data()), 4), "defg");
 }
 
-TEST(PoolWebHdfsStore, FileThatChangedIsNoticed) {
-  HttpStub stub([](const std::string&) {
-    return HttpStub::answer(200, R"({"FileStatus":)" + status("", "FILE", 7, 6) + "}");
-  });
+// A file of 7 bytes of time 5, of which bytes 3 to 6 are read.
+struct File {
+  // From the number of a request, from 1, to the file's length and time in that answer.
+  std::function<std::pair<int, int>(int)> now = [](int) { return std::pair(7, 5); };
+  std::string location = "/data?offset=3&length=4";
+  std::string data = HttpStub::answer(200, "defg");
+  int requests = 0;
+
+  std::string answer(const std::string& head) {
+    if (has(head, "GET /data")) return data;
+    if (has(head, "op=OPEN")) return HttpStub::answer(307, "", "Location: " + location + "\r\n");
+    const auto [length, time] = now(++requests);
+    return HttpStub::answer(200, R"({"FileStatus":)" + status("", "FILE", length, time) + "}");
+  }
+};
+
+// The fault of reading it several times with one store; nullopt: none.
+std::optional<StoreFault> read(File file, int times = 1) {
+  HttpStub stub([&](const std::string& head) { return file.answer(head); });
   WebHdfsStore store({stub.authority(), "", ""}, kShort);
   std::vector<std::byte> out(4);
   try {
-    store.read({"a", 7, 5}, 0, out);
-    FAIL() << "the file is another one";
+    for (int i = 0; i < times; ++i) store.read({"a", 7, 5}, 3, out);
   } catch (const StoreError& error) {
-    EXPECT_EQ(error.fault(), StoreFault::changed);
+    EXPECT_THAT(error.what(), HasSubstr(stub.url() + "/webhdfs/v1/a?"));
+    return error.fault();
   }
+  return std::nullopt;
+}
+
+TEST(PoolWebHdfsStore, FileThatChangedIsNoticed) {
+  EXPECT_EQ(read({}, 3), std::nullopt);
+  File other;
+  other.now = [](int) { return std::pair(7, 6); };
+  EXPECT_EQ(read(other), StoreFault::changed);
+  other.now = [](int) { return std::pair(8, 5); };
+  EXPECT_EQ(read(other), StoreFault::changed);
+}
+
+TEST(PoolWebHdfsStore, L1FileThatChangedAfterItsFirstReadIsNoticed) {
+  File later;
+  later.now = [](int request) { return std::pair(7, request == 1 ? 5 : 6); };
+  EXPECT_EQ(read(later, 1), std::nullopt);
+  EXPECT_EQ(read(later, 2), StoreFault::changed);
+}
+
+TEST(PoolWebHdfsStore, FileThatBecameShorterIsNamedAsChanged) {
+  File shorter;
+  shorter.now = [](int) { return std::pair(2, 6); };
+  shorter.data = HttpStub::answer(403, "");
+  EXPECT_EQ(read(shorter), StoreFault::changed);
+}
+
+TEST(PoolWebHdfsStore, L1AnswersThatAreNotTheAskedBytesAreRefused) {
+  File file;
+  for (const char* location :
+       {"/data", "/data?offset=3", "/data?length=4", "/data?offset=4&length=4",
+        "/data?offset=3&length=5", "/data?offset=3&length=4&offset=3"}) {
+    file.location = location;
+    EXPECT_EQ(read(file), StoreFault::refused) << location;
+  }
+  file = {};
+  for (const std::string& data :
+       {HttpStub::answer(200, "defgh"), HttpStub::answer(200, "def"), HttpStub::answer(206, "defg"),
+        HttpStub::answer(200, "defg", "Content-Range: bytes 2-5/7\r\n"),
+        HttpStub::answer(206, "defg", "Content-Range: bytes 2-5/7\r\n")}) {
+    file.data = data;
+    EXPECT_EQ(read(file), StoreFault::refused) << data;
+  }
+  file.location = "/data";
+  file.data = HttpStub::answer(206, "defg", "Content-Range: bytes 3-6/7\r\n");
+  EXPECT_EQ(read(file), std::nullopt) << "a Content-Range proves it, too";
 }
 
 TEST(PoolWebHdfsStore, AnswersThatAreNoneAreRefused) {
   for (const char* body :
        {"", "[]", "{}", "{\"FileStatuses\":3}", "{\"FileStatuses\":{\"FileStatus\":[3]}}",
-        "{\"FileStatuses\":{\"FileStatus\":[{\"type\":\"FILE\"}]}}"}) {
+        "{\"FileStatuses\":{\"FileStatus\":[{\"type\":\"FILE\"}]}}",
+        "{\"FileStatuses\":{\"FileStatus\":[{\"type\":\"FILE\",\"pathSuffix\":1}]}}"}) {
     HttpStub stub([&](const std::string&) { return HttpStub::answer(200, body); });
     WebHdfsStore store({stub.authority(), "", ""}, kShort);
     EXPECT_THROW(store.list(), StoreError) << body;
