@@ -62,6 +62,7 @@ tributary_gate_cases(gate.python system.python
 tributary_gate_cases(gate.torch torch.backend
   "torch/backend_test.py::test_case[all_reduce_types]"
   torch/backend_test.py::test_a_result_that_lacks_a_rank_is_an_error_that_names_it
+  torch/backend_test.py::test_a_sum_of_floats_that_lacks_a_rank_is_scaled_on_request
   torch/backend_test.py::test_an_error_names_both_types
   torch/backend_test.py::test_an_overflow_is_an_error_and_the_group_goes_on
   torch/backend_test.py::test_shapes_that_differ_are_named_and_end_the_group)

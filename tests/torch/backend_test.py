@@ -2,6 +2,7 @@
 
 import os
 import re
+from contextlib import contextmanager
 
 import pytest
 
@@ -105,21 +106,40 @@ def test_a_killed_rank_is_named_and_a_restart_begins_anew(switch, directory):
         restarted.stop()
 
 
-def test_a_result_that_lacks_a_rank_is_an_error_that_names_it(directory):
-    """DDP would divide what is left of the sum by the number of all ranks."""
-    here = directory / "degraded"
+@contextmanager
+def degraded_ranks(directory, **changes):
+    """Two ranks of a job whose results may lack late ranks, and a FIFO between them."""
+    here = directory / f"degraded{len(list(directory.iterdir()))}"
     here.mkdir()
     switch = Switch(here, {7: 2}, "lease: 20s, deadline: 300ms, stragglers: {degraded_after: 500ms}")
     switch.start()
-    ranks = Ranks(switch, here, 2, TRIBUTARY_JOB="7/2")
+    ranks = Ranks(switch, here, 2, TRIBUTARY_JOB="7/2", **changes)
     try:
-        has_failed = here / "has_failed"
-        os.mkfifo(has_failed)
-        for text in ranks.run("late_rank", str(has_failed)):
-            assert "the result lacks rank 1," in text, text
+        os.mkfifo(here / "fifo")
+        yield ranks, str(here / "fifo")
     finally:
         ranks.stop()
         switch.stop()
+
+
+def test_a_result_that_lacks_a_rank_is_an_error_that_names_it(directory):
+    """DDP would divide what is left of the sum by the number of all ranks."""
+    with degraded_ranks(directory) as (ranks, has_failed):
+        for text in ranks.run("late_rank", has_failed):
+            assert "the result lacks rank 1," in text, text
+
+
+def test_a_sum_of_floats_that_lacks_a_rank_is_scaled_on_request(directory):
+    with degraded_ranks(directory, TRIBUTARY_TORCH_DEGRADED="scale") as (ranks, fifo):
+        ranks.run("sums_that_lack_a_rank", fifo)
+
+
+def test_only_sums_of_floats_are_scaled(directory):
+    with degraded_ranks(directory, TRIBUTARY_TORCH_DEGRADED="scale") as (ranks, fifo):
+        for texts in ranks.run("results_that_no_count_mends", fifo):
+            assert len(texts) == 3
+            for text in texts:
+                assert "the result lacks rank 1," in text, text
 
 
 def test_thresholds_of_rank_0_hold_for_all(switch, directory):

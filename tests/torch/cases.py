@@ -263,17 +263,60 @@ def overflow(rank, size):
     return text
 
 
-def late_rank(rank, size, has_failed):
-    """Rank 1 is late until rank 0 has its result, which says so through a FIFO."""
-    dist.barrier()  # both have joined
+def after_rank_0(rank, fifo, call):
+    """What call() returns. Rank 1 makes it when rank 0 has its result, which says so by a FIFO."""
+    dist.barrier()  # all have joined, and are done with the FIFO
     if rank == 1:
-        with open(has_failed) as pipe:
+        with open(fifo) as pipe:
             pipe.read()
-    text = error_of(dist.all_reduce, torch.ones(1000))
+    result = call()
     if rank == 0:
-        with open(has_failed, "w") as pipe:
+        with open(fifo, "w") as pipe:
             pipe.write("done")
-    return text
+    return result
+
+
+def late_rank(rank, size, fifo):
+    return after_rank_0(rank, fifo, lambda: error_of(dist.all_reduce, torch.ones(1000)))
+
+
+def sums_that_lack_a_rank(rank, size, fifo):
+    """Rank 1 of two is late in each sum: the others' part of it counts for all."""
+    weight = 3 * rank + 1  # rank 1's own data is no right result
+    for dtype in FLOATS:
+        own = torch.arange(1000) % 50 + 1
+        tensor = own.to(dtype) * weight
+        after_rank_0(rank, fifo, lambda: dist.all_reduce(tensor))
+        assert torch.equal(tensor, own.to(dtype) * 2), dtype
+    # A strided tensor, whose result is copied back by a future's thread.
+    wide = torch.full((1000, 2), float(weight))
+    after_rank_0(rank, fifo, lambda: dist.all_reduce(wide[:, 0], async_op=True).get_future().wait())
+    assert torch.equal(wide, torch.tensor([[2.0, weight]]).expand(1000, 2))
+    # DDP divides before it sums: that's the mean of those inside.
+    divided = torch.full((1000,), 6.0 * weight) / size
+    after_rank_0(rank, fifo, lambda: dist.all_reduce(divided))
+    assert torch.equal(divided, torch.full((1000,), 6.0))
+    part = torch.zeros(500)
+    whole = torch.full((1000,), float(weight))
+    after_rank_0(rank, fifo, lambda: dist.reduce_scatter_tensor(part, whole))
+    assert torch.equal(part, torch.full((500,), 2.0))
+    for root in range(size):
+        tensor = torch.full((1000,), float(weight))
+        after_rank_0(rank, fifo, lambda: dist.reduce(tensor, root))
+        assert torch.equal(tensor, torch.full((1000,), 2.0 if rank == root else weight)), root
+    tensor = torch.full((1000,), float(weight))
+    dist.all_reduce(tensor)
+    assert torch.equal(tensor, torch.full((1000,), 5.0)), "both are in time"
+
+
+def results_that_no_count_mends(rank, size, fifo):
+    """The errors of calls that are no sum of floats; the group goes on."""
+    texts = []
+    for dtype, op in ((torch.int32, "SUM"), (torch.float32, "MAX"), (torch.float32, "AVG")):
+        tensor = torch.ones(1000, dtype=dtype)
+        texts.append(after_rank_0(rank, fifo, lambda: error_of(
+            dist.all_reduce, tensor, getattr(dist.ReduceOp, op))))
+    return texts
 
 
 def different_shapes(rank, size):

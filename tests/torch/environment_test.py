@@ -86,6 +86,8 @@ def test_a_group_of_one_needs_no_switch():
         ({"TRIBUTARY_ADDRESS": "udp://{host}"}, "{host}"),
         ({"TRIBUTARY_JOB": "one"}, "'one' in 'one' is no job"),
         ({"TRIBUTARY_TORCH_LOG": "yes"}, "TRIBUTARY_TORCH_LOG is 'yes'; allowed are 0 and 1"),
+        ({"TRIBUTARY_TORCH_DEGRADED": "half"},
+         "TRIBUTARY_TORCH_DEGRADED is 'half'; allowed are error and scale"),
         ({"TRIBUTARY_TORCH_THRESHOLDS": "all=1"}, "'all' is no collective"),
     ],
 )

@@ -147,6 +147,10 @@ struct Outcome {
   // Turns a result, of op sum, into the mean of each element's ranks. `data`: the whole result.
   // Throws std::invalid_argument unless `dtype` is a float.
   void divide(void* data, wire::DType dtype) const;
+  // Turns a result, of op sum, into an estimate of the sum over `ranks` ranks: each element is
+  // multiplied by `ranks` over the number of ranks in it. Elements that have all ranks stay.
+  // Throws like divide().
+  void scale(void* data, wire::DType dtype, std::uint32_t ranks) const;
 };
 
 class Request {

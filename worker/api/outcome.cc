@@ -24,12 +24,32 @@ void divide_small(void* data, const Outcome::Part& part) {
     values[i] = Format::narrow(Format::widen(values[i]) / static_cast<float>(part.counted));
 }
 
-}  // namespace
+// The product is exact for 16- and 32-bit floats, so that only the quotient is rounded.
+template <typename T>
+void scale_all(void* data, const Outcome::Part& part, double ranks) {
+  T* const values = static_cast<T*>(data) + part.begin;
+  for (std::size_t i = 0; i < part.count; ++i)
+    values[i] = static_cast<T>(static_cast<double>(values[i]) * ranks / part.counted);
+}
 
-void Outcome::divide(void* data, wire::DType dtype) const {
+template <typename Format>
+void scale_small(void* data, const Outcome::Part& part, float ranks) {
+  auto* const values = static_cast<std::uint16_t*>(data) + part.begin;
+  for (std::size_t i = 0; i < part.count; ++i)
+    values[i] =
+        Format::narrow(Format::widen(values[i]) * ranks / static_cast<float>(part.counted));
+}
+
+void require_float(wire::DType dtype) {
   if (!wire::is_float(dtype))
     throw std::invalid_argument(std::string("the mean of ") + wire::name_of(dtype) +
                                 " is none; allowed are float16, bfloat16, float32 and float64");
+}
+
+}  // namespace
+
+void Outcome::divide(void* data, wire::DType dtype) const {
+  require_float(dtype);
   for (const Part& part : parts) {
     if (part.counted < 2) continue;
     switch (dtype) {
@@ -37,6 +57,21 @@ void Outcome::divide(void* data, wire::DType dtype) const {
       case wire::DType::bfloat16: divide_small<BFloat16>(data, part); break;
       case wire::DType::float64: divide_all<double>(data, part); break;
       default: divide_all<float>(data, part);
+    }
+  }
+}
+
+void Outcome::scale(void* data, wire::DType dtype, std::uint32_t ranks) const {
+  require_float(dtype);
+  for (const Part& part : parts) {
+    if (part.counted == ranks || part.counted == 0) continue;
+    switch (dtype) {
+      case wire::DType::float16: scale_small<Float16>(data, part, static_cast<float>(ranks)); break;
+      case wire::DType::bfloat16:
+        scale_small<BFloat16>(data, part, static_cast<float>(ranks));
+        break;
+      case wire::DType::float64: scale_all<double>(data, part, ranks); break;
+      default: scale_all<float>(data, part, ranks);
     }
   }
 }

@@ -85,8 +85,10 @@ Communicator* Backend::route(const CallKind& kind) {
   return communicator;
 }
 
-WorkPointer Backend::finish_start(Started started) {
-  auto work = c10::make_intrusive<SwitchWork>(rank_, std::move(started.call),
+WorkPointer Backend::finish_start(const CallKind& kind, Started started) {
+  if (options_.scale_degraded) started.call.scalable = scalable(kind);
+  auto work = c10::make_intrusive<SwitchWork>(rank_, static_cast<std::uint32_t>(size_),
+                                              std::move(started.call),
                                               std::move(started.requests), completer_);
   const std::lock_guard lock(mutex_);
   while (!in_flight_.empty() && in_flight_.front()->ops_done()) {
@@ -112,7 +114,7 @@ WorkPointer Backend::allreduce_of(std::vector<at::Tensor>& tensors, const c10d::
       communicator->allreduce(memory.data(), memory.count(), kind.dtype, *kind.op, encoding));
   s.call = {type,     "tributary:all_reduce", describe(kind), tensors, tensors, {memory},
             {memory}, set_or_zero(timeout)};
-  return finish_start(std::move(s));
+  return finish_start(kind, std::move(s));
 }
 
 WorkPointer Backend::allreduce(std::vector<at::Tensor>& tensors,
@@ -151,7 +153,7 @@ WorkPointer Backend::reduce(std::vector<at::Tensor>& tensors, const c10d::Reduce
       c10d::OpType::REDUCE,     "tributary:reduce", describe(kind), tensors, tensors, {memory}, {},
       set_or_zero(opts.timeout)};
   if (opts.rootRank == rank_) s.call.received = {memory};
-  return finish_start(std::move(s));
+  return finish_start(kind, std::move(s));
 }
 
 WorkPointer Backend::broadcast(std::vector<at::Tensor>& tensors,
@@ -174,7 +176,7 @@ WorkPointer Backend::broadcast(std::vector<at::Tensor>& tensors,
             {},
             set_or_zero(opts.timeout)};
   if (!is_root) s.call.received = {memory};
-  return finish_start(std::move(s));
+  return finish_start(kind, std::move(s));
 }
 
 WorkPointer Backend::barrier(const c10d::BarrierOptions& opts) {
@@ -186,7 +188,7 @@ WorkPointer Backend::barrier(const c10d::BarrierOptions& opts) {
   s.requests.push_back(communicator->barrier_async());
   s.call = {c10d::OpType::BARRIER,    "tributary:barrier", "barrier", {}, {}, {}, {},
             set_or_zero(opts.timeout)};
-  return finish_start(std::move(s));
+  return finish_start(kind, std::move(s));
 }
 
 }  // namespace tributary::torch_backend

@@ -27,6 +27,7 @@ struct BackendOptions {
   std::chrono::milliseconds timeout{0};
   Thresholds thresholds;
   bool log = false;
+  bool scale_degraded = false;  // equal on every rank
 };
 
 class Backend final : public BackendBase {
@@ -105,7 +106,7 @@ class Backend final : public BackendBase {
 
   // The communicator for this call, or nullptr: the call goes to the inner group.
   Communicator* route(const CallKind& kind);
-  WorkPointer finish_start(Started started);
+  WorkPointer finish_start(const CallKind& kind, Started started);
   WorkPointer allreduce_of(std::vector<at::Tensor>& tensors, const c10d::ReduceOp& op,
                            std::chrono::milliseconds timeout, c10d::OpType type,
                            wire::Encoding encoding, const std::function<WorkPointer()>& inner);

@@ -59,7 +59,7 @@ WorkPointer Backend::gather_parts(std::vector<std::vector<at::Tensor>> outputs,
     s.call.used.push_back(in);
     s.call.received.push_back(out);
   }
-  return finish_start(std::move(s));
+  return finish_start(kind, std::move(s));
 }
 
 WorkPointer Backend::allgather(std::vector<std::vector<at::Tensor>>& outputs,
@@ -132,7 +132,7 @@ WorkPointer Backend::scatter_parts(std::vector<at::Tensor> outputs,
     TORCH_CHECK(size_ == 1, "tributary: reduce_scatter needs a job of the switch (",
                 membership_.why_not(), "); Gloo has no reduce_scatter");
     for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i].detach().copy_(inputs[i].front());
-    return finish_start(std::move(s));
+    return finish_start(kind, std::move(s));
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     HostMemory in = HostMemory::pack(inputs[i]);
@@ -142,7 +142,7 @@ WorkPointer Backend::scatter_parts(std::vector<at::Tensor> outputs,
     s.call.used.push_back(in);
     s.call.received.push_back(out);
   }
-  return finish_start(std::move(s));
+  return finish_start(kind, std::move(s));
 }
 
 WorkPointer Backend::reduce_scatter(std::vector<at::Tensor>& outputs,

@@ -93,7 +93,8 @@ Backend& ours(const BackendPointer& group) {
 BackendPointer create(
     const BackendPointer& inner, const py::object& agreement, int rank, int size,
     const std::string& group, std::int64_t timeout_ms,
-    const std::map<std::string, std::pair<std::uint64_t, std::uint64_t>>& thresholds, bool log) {
+    const std::map<std::string, std::pair<std::uint64_t, std::uint64_t>>& thresholds, bool log,
+    bool scale_degraded) {
   BackendOptions options;
   options.rank = rank;
   options.size = size;
@@ -101,6 +102,7 @@ BackendPointer create(
   options.timeout = std::chrono::milliseconds(timeout_ms);
   options.thresholds = Thresholds(thresholds);
   options.log = log;
+  options.scale_degraded = scale_degraded;
   return c10::make_intrusive<Backend>(std::move(options), inner,
                                       std::make_unique<PythonAgreement>(agreement));
 }
@@ -114,7 +116,8 @@ PYBIND11_MODULE(_backend, m) {
   m.attr("TORCH_VERSION") = TORCH_VERSION;
   m.attr("NEVER") = Thresholds::kNever;
   m.def("create", &create, py::arg("inner"), py::arg("agreement"), py::arg("rank"), py::arg("size"),
-        py::arg("group"), py::arg("timeout_ms"), py::arg("thresholds"), py::arg("log"));
+        py::arg("group"), py::arg("timeout_ms"), py::arg("thresholds"), py::arg("log"),
+        py::arg("scale_degraded"));
   m.def(
       "close", [](const BackendPointer& group) { ours(group).close(); },
       py::call_guard<py::gil_scoped_release>());

@@ -127,6 +127,12 @@ Verdict decide(const CallKind& call, std::uint32_t ranks, const Thresholds& thre
   return {true, "within its thresholds"};
 }
 
+std::optional<DType> scalable(const CallKind& call) {
+  if (!reduces(call.collective) || call.op != ReduceOp::sum || !wire::is_float(call.dtype))
+    return std::nullopt;
+  return call.dtype;
+}
+
 std::string describe(const CallKind& call) {
   if (call.collective == Collective::barrier) return "barrier";
   std::string text = wire::name_of(call.collective);

@@ -70,6 +70,10 @@ struct Verdict {
 };
 Verdict decide(const CallKind& call, std::uint32_t ranks, const Thresholds& thresholds);
 
+// The type of a result that may be scaled where it lacks ranks: a sum of floats; nullopt for any
+// other. Not for AVG, which the switch divides.
+std::optional<wire::DType> scalable(const CallKind& call);
+
 // "allreduce of 4194304 B float32 (SUM)".
 std::string describe(const CallKind& call);
 

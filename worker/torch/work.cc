@@ -14,23 +14,25 @@ c10::intrusive_ptr<c10::ivalue::Future> new_future() {
 }
 
 // PyTorch knows no results that lack ranks: DDP would divide a part of the sum by all ranks.
-void refuse_degraded(const Outcome& outcome) {
-  if (!outcome.degraded()) return;
+[[noreturn]] void refuse_degraded(const Outcome& outcome) {
   std::string text = "tributary: the result lacks rank";
   const char* before = outcome.missing.size() == 1 ? " " : "s ";
   for (const std::uint32_t rank : outcome.missing) {
     text += before + std::to_string(rank);
     before = ", ";
   }
-  text += ", late by more than stragglers.degraded_after, which PyTorch's jobs must not set";
+  text +=
+      ", late by more than stragglers.degraded_after; only a SUM of floats can do without, under "
+      "TRIBUTARY_TORCH_DEGRADED=scale";
   throw CommunicatorError(wire::Reason::none, outcome.missing, text);
 }
 
 }  // namespace
 
-SwitchWork::SwitchWork(int rank, Call call, std::vector<Request> requests,
+SwitchWork::SwitchWork(int rank, std::uint32_t ranks, Call call, std::vector<Request> requests,
                        std::weak_ptr<Completer> completer)
     : Work(rank, call.type, call.title, call.inputs),
+      ranks_(ranks),
       call_(std::move(call)),
       requests_(std::move(requests)),
       completer_(std::move(completer)) {}
@@ -115,10 +117,20 @@ c10::intrusive_ptr<c10::ivalue::Future> SwitchWork::getFuture() {
   return future_;
 }
 
+// Completes the result of one op that lacks ranks, or refuses it. A rank that receives no result,
+// as in a reduce to another rank, has nothing to complete.
+void SwitchWork::settle(std::size_t request) {
+  const Outcome outcome = requests_[request].outcome();
+  if (!outcome.degraded()) return;
+  if (!call_.scalable) refuse_degraded(outcome);
+  if (request < call_.received.size())
+    outcome.scale(call_.received[request].data(), *call_.scalable, ranks_);
+}
+
 // The result of the ops, once their data is in the caller's memory; null: success.
 std::exception_ptr SwitchWork::outcome() {
   try {
-    for (Request& request : requests_) refuse_degraded(request.outcome());
+    for (std::size_t i = 0; i < requests_.size(); ++i) settle(i);
     for (HostMemory& memory : call_.received) memory.unpack();
     return nullptr;
   } catch (...) {

@@ -38,8 +38,10 @@ class SwitchWork final : public c10d::Work {
     std::vector<HostMemory> used;          // stays alive until the ops are done
     std::vector<HostMemory> received;      // to unpack
     std::chrono::milliseconds timeout{0};  // of wait(); 0: the group's, which the ops have
+    // The type of results that are scaled where they lack ranks; none: that is an error.
+    std::optional<wire::DType> scalable = {};
   };
-  SwitchWork(int rank, Call call, std::vector<Request> requests,
+  SwitchWork(int rank, std::uint32_t ranks, Call call, std::vector<Request> requests,
              std::weak_ptr<Completer> completer);
 
   bool isCompleted() override;
@@ -58,7 +60,9 @@ class SwitchWork final : public c10d::Work {
  private:
   void finish_once();
   std::exception_ptr outcome();
+  void settle(std::size_t request);
 
+  const std::uint32_t ranks_;
   Call call_;
   std::vector<Request> requests_;
   std::weak_ptr<Completer> completer_;

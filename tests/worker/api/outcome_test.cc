@@ -55,5 +55,23 @@ TEST(Outcome, Rule21_ASumBecomesTheMeanOfThoseInside) {
   EXPECT_THROW(outcome.divide(halves.data(), DType::int16), std::invalid_argument);
 }
 
+TEST(Outcome, Rule21_EachPartOfASumIsScaledByItsOwnCount) {
+  Outcome outcome;
+  outcome.parts = {{0, 2, 4}, {2, 2, 3}, {4, 1, 1}};
+  std::array<float, 5> floats{4, 4, 3, 3, 1};
+  outcome.scale(floats.data(), DType::float32, 4);
+  EXPECT_THAT(floats, ::testing::Each(4.0F));
+  std::array<double, 5> doubles{8, 8, 6, 6, 2};
+  outcome.scale(doubles.data(), DType::float64, 4);
+  EXPECT_THAT(doubles, ::testing::Each(8.0));
+  std::array<std::uint16_t, 5> halves{0x4400, 0x4400, 0x4200, 0x4200, 0x3C00};  // 4 4 3 3 1
+  outcome.scale(halves.data(), DType::float16, 4);
+  EXPECT_THAT(halves, ::testing::Each(std::uint16_t{0x4400}));
+  std::array<std::uint16_t, 5> brains{0x4080, 0x4080, 0x4040, 0x4040, 0x3F80};
+  outcome.scale(brains.data(), DType::bfloat16, 4);
+  EXPECT_THAT(brains, ::testing::Each(std::uint16_t{0x4080}));
+  EXPECT_THROW(outcome.scale(halves.data(), DType::int16, 4), std::invalid_argument);
+}
+
 }  // namespace
 }  // namespace tributary::worker

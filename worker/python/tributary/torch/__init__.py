@@ -12,6 +12,9 @@ TRIBUTARY_JOB: jobs of the switch that process groups may use, such as "1" or "1
     takes one at its first call for the switch. "/2": only for groups of 2 ranks. Default: 1.
 TRIBUTARY_TORCH_THRESHOLDS: bytes between which a collective goes to the switch, such as
     "allreduce=64K-4M,all_gather=1K,broadcast=never". Those of the group's rank 0 hold for all.
+TRIBUTARY_TORCH_DEGRADED: what a result is that lacks late ranks, in a job that allows such results:
+    "error", the default, or "scale": sums of floats are multiplied by the group's size over the
+    number of ranks in them. That of the group's rank 0 holds for all.
 TRIBUTARY_TORCH_LOG: 1 prints for each call where it goes and why, on standard error.
 
 docs/torch.md says which calls the switch serves. Errors are RuntimeError and ValueError.

@@ -1,6 +1,6 @@
 """How the ranks of a process group agree, through the group's store.
 
-    settings   at the start: rank 0's thresholds hold for all
+    settings   at the start: rank 0's thresholds, and what it does with degraded results, hold for all
     binding    at the first call for the switch: rank 0 takes a job that no other group has
     epoch      when joined: all ranks are in the incarnation of the job that rank 0 is in
     end        no rank leaves before all have what they asked for

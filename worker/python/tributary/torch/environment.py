@@ -1,4 +1,4 @@
-"""Settings in the environment: address, jobs, thresholds. Pure functions of text."""
+"""Settings in the environment: address, jobs, thresholds, degraded results. Pure functions of text."""
 
 import re
 
@@ -81,6 +81,15 @@ def parse_thresholds(text, defaults):
             )
         thresholds[name] = (least, most)
     return thresholds
+
+
+def parse_degraded(text):
+    """What happens to a result that lacks late ranks: "error" or "scale"."""
+    if text in ("", "error"):
+        return "error"
+    if text == "scale":
+        return "scale"
+    raise ValueError(f"TRIBUTARY_TORCH_DEGRADED is '{text}'; allowed are error and scale")
 
 
 def fill_address(template, places):

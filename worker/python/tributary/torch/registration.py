@@ -53,7 +53,8 @@ def _create(options, _backend_options=None):
     thresholds = environment.parse_thresholds(
         os.environ.get("TRIBUTARY_TORCH_THRESHOLDS", ""), environment.default_thresholds(address)
     )
-    thresholds = share_settings(store, rank, thresholds, timeout)
+    degraded = environment.parse_degraded(os.environ.get("TRIBUTARY_TORCH_DEGRADED", ""))
+    shared = share_settings(store, rank, {"thresholds": thresholds, "degraded": degraded}, timeout)
     group = options.group_id or "default"
     inner = dist.ProcessGroupGloo(dist.PrefixStore("inner", store), rank, size, timeout)
     agreement = Agreement(store, rank, size, timeout, address, jobs, group, places)
@@ -65,8 +66,9 @@ def _create(options, _backend_options=None):
         size=size,
         group=group,
         timeout_ms=max(1, round(timeout.total_seconds() * 1000)),
-        thresholds={name: tuple(found) for name, found in thresholds.items()},
+        thresholds={name: tuple(found) for name, found in shared["thresholds"].items()},
         log=log,
+        scale_degraded=shared["degraded"] == "scale",
     )
 
 
