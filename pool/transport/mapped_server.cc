@@ -21,13 +21,13 @@ namespace {
 
 constexpr std::size_t kMostReaders = 1024;
 
-[[noreturn]] void fail(const std::string& what) {
+[[noreturn]] void fail_serving(const std::string& what) {
   throw TransportError("mapped: " + what + ": " + std::generic_category().message(errno));
 }
 
 std::uint64_t draw() {
   std::uint64_t value = 0;
-  if (getrandom(&value, sizeof value, 0) != sizeof value) fail("random numbers");
+  if (getrandom(&value, sizeof value, 0) != sizeof value) fail_serving("random numbers");
   return value;
 }
 
@@ -37,10 +37,10 @@ class MappedServer : public MemoryServer {
       : stop_(eventfd(0, EFD_CLOEXEC)),
         listener_(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
     if (memory.file < 0) throw TransportError("mapped: the memory is no file");
-    if (stop_.get() < 0 || listener_.get() < 0) fail("socket");
+    if (stop_.get() < 0 || listener_.get() < 0) fail_serving("socket");
     const std::string path = "/proc/self/fd/" + std::to_string(memory.file);
     readable_ = File(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (readable_.get() < 0) fail("opening the memory for reading");
+    if (readable_.get() < 0) fail_serving("opening the memory for reading");
     const std::string name = "tributary-pool-" + std::to_string(draw());
     memory_.transport = TransportKind::mapped;
     memory_.bytes = memory.bytes.size();
@@ -50,7 +50,7 @@ class MappedServer : public MemoryServer {
     const AbstractAddress address(memory_.address);
     if (bind(listener_.get(), address.get(), address.length) != 0 ||
         listen(listener_.get(), 64) != 0)
-      fail("listening");
+      fail_serving("listening");
     thread_ = std::thread([this] { serve(); });
   }
   ~MappedServer() override {
