@@ -88,8 +88,8 @@ Communicator* Backend::route(const CallKind& kind) {
 WorkPointer Backend::finish_start(const CallKind& kind, Started started) {
   if (options_.scale_degraded) started.call.scalable = scalable(kind);
   auto work = c10::make_intrusive<SwitchWork>(rank_, static_cast<std::uint32_t>(size_),
-                                              std::move(started.call),
-                                              std::move(started.requests), completer_);
+                                              std::move(started.call), std::move(started.requests),
+                                              completer_);
   const std::lock_guard lock(mutex_);
   while (!in_flight_.empty() && in_flight_.front()->ops_done()) {
     failed_ = failed_ || in_flight_.front()->failed();
