@@ -118,8 +118,10 @@ def degraded_ranks(directory, **changes):
         os.mkfifo(here / "fifo")
         yield ranks, str(here / "fifo")
     finally:
-        ranks.stop()
-        switch.stop()
+        try:
+            ranks.stop()
+        finally:
+            switch.stop()
 
 
 def test_a_result_that_lacks_a_rank_is_an_error_that_names_it(directory):
