@@ -17,22 +17,7 @@ constexpr std::uint64_t padded(std::uint64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// Makes the GPU's context the current one of this thread, until destruction.
-class Current {
- public:
-  Current(const CudaDriver& driver, CuContext context) : driver_(driver) {
-    driver.check(driver.call().context_push(context), "the GPU's context");
-  }
-  ~Current() {
-    CuContext old = nullptr;
-    driver_.call().context_pop(&old);
-  }
-  Current(const Current&) = delete;
-  Current& operator=(const Current&) = delete;
-
- private:
-  const CudaDriver& driver_;
-};
+using Current = gpu::CurrentContext;
 
 }  // namespace
 

@@ -20,10 +20,17 @@
 #include <span>
 #include <vector>
 
+#include "gpu/cuda_driver.h"
 #include "pool/loader/loader.h"
-#include "pool/transport/cuda_driver.h"
 
 namespace tributary::pool {
+
+using gpu::CuContext;
+using gpu::CudaDriver;
+using gpu::CuDevice;
+using gpu::CuDevicePtr;
+using gpu::CuStream;
+using gpu::GpuError;
 
 class GpuTarget {
  public:

@@ -5,7 +5,7 @@ import re
 from tree import is_cpp
 
 # Lowest first: a folder includes itself and what stands before it.
-ORDER = ["core", "telemetry", "database", "config", "aggregator", "completion", "worker", "pool", "dataplane", "control", "manager", "sim", "tools"]
+ORDER = ["core", "gpu", "telemetry", "database", "config", "aggregator", "completion", "worker", "pool", "dataplane", "control", "manager", "sim", "tools"]
 # The same inside a folder; "" is the folder itself.
 INSIDE = {
     "core": ["", "net", "wire"],
@@ -21,7 +21,7 @@ INSIDE = {
     "sim": ["network", "scenario", "node", "check", "run"],
 }
 # Folders that stand alone: of the product, they include these and nothing else.
-ALONE = {"pool": ("core/", "config/text/", "pool/")}
+ALONE = {"pool": ("core/", "config/text/", "gpu/", "pool/")}
 # Not part of the product: may include anything, and nothing of the product includes them.
 OUTSIDE = ["tests", "bench", "examples"]
 # Mains that stand beside the sub-folders of what they are made of.

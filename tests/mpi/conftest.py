@@ -69,9 +69,9 @@ class Programs:
         self.bed = bed
         self._count = 0
 
-    def run(self, mpi, argv, ranks=RANKS, preload=None, **settings):
+    def run(self, mpi, argv, ranks=RANKS, preload=None, environment=(), **settings):
         """`preload`: whose library; False: none. `settings`: the environment's, less TRIBUTARY_."""
-        environment = {"TRIBUTARY_ADDRESS": f"udp://{SWITCH_ADDRESS}", "TRIBUTARY_JOBS": "1-3",
+        environment = {**dict(environment), "TRIBUTARY_ADDRESS": f"udp://{SWITCH_ADDRESS}", "TRIBUTARY_JOBS": "1-3",
                        "TRIBUTARY_MPI_THRESHOLD": "1,barrier=0", "TRIBUTARY_MPI_LOG": "1"}
         environment.update({f"TRIBUTARY_{name}": text for name, text in settings.items()})
         if preload is not False:
@@ -87,9 +87,10 @@ class Programs:
 
 @pytest.fixture(scope="module")
 def programs():
-    """One job of all ranks, and two of two; sums wrap, as MPI's do."""
+    """One job of all ranks, two of two, and one that has few reductions; sums wrap, as MPI's do."""
     options = (("arithmetic", "modular"), ("lease", "1s"))
-    jobs = [Job(1, RANKS, options), Job(2, 2, options), Job(3, 2, options)]
+    few = (*options, ("reductions", ["float32 sum"]))
+    jobs = [Job(1, RANKS, options), Job(2, 2, options), Job(3, 2, options), Job(4, RANKS, few)]
     with Loop() as loop, Bed(loop, "veth", 1, jobs) as bed:
         yield Programs(bed)
 

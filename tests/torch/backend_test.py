@@ -147,8 +147,30 @@ def degraded_ranks(directory, **changes):
         os.mkfifo(here / "fifo")
         yield ranks, str(here / "fifo")
     finally:
-        ranks.stop()
-        switch.stop()
+        try:
+            ranks.stop()
+        finally:
+            switch.stop()
+
+
+def test_a_result_that_lacks_a_rank_is_an_error_that_names_it(directory):
+    """DDP would divide what is left of the sum by the number of all ranks."""
+    with degraded_ranks(directory) as (ranks, has_failed):
+        for text in ranks.run("late_rank", has_failed):
+            assert "the result lacks rank 1," in text, text
+
+
+def test_a_sum_of_floats_that_lacks_a_rank_is_scaled_on_request(directory):
+    with degraded_ranks(directory, TRIBUTARY_TORCH_DEGRADED="scale") as (ranks, fifo):
+        ranks.run("sums_that_lack_a_rank", fifo)
+
+
+def test_only_sums_of_floats_are_scaled(directory):
+    with degraded_ranks(directory, TRIBUTARY_TORCH_DEGRADED="scale") as (ranks, fifo):
+        for texts in ranks.run("results_that_no_count_mends", fifo):
+            assert len(texts) == 3
+            for text in texts:
+                assert "the result lacks rank 1," in text, text
 
 
 def test_a_result_that_lacks_a_rank_is_an_error_that_names_it(directory):

@@ -36,8 +36,7 @@ template <typename Format>
 void scale_small(void* data, const Outcome::Part& part, float ranks) {
   auto* const values = static_cast<std::uint16_t*>(data) + part.begin;
   for (std::size_t i = 0; i < part.count; ++i)
-    values[i] =
-        Format::narrow(Format::widen(values[i]) * ranks / static_cast<float>(part.counted));
+    values[i] = Format::narrow(Format::widen(values[i]) * ranks / static_cast<float>(part.counted));
 }
 
 void require_float(wire::DType dtype) {

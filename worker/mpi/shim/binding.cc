@@ -1,8 +1,10 @@
 #include "worker/mpi/shim/binding.h"
 
+#include <chrono>
 #include <mutex>
 #include <vector>
 
+#include "worker/mpi/shim/call.h"
 #include "worker/mpi/shim/runtime.h"
 
 namespace tributary::mpi {
@@ -89,6 +91,43 @@ Joined join(const Group& group, std::uint32_t job, Binding& binding) {
   }
 }
 
+// Every offloaded call votes (call.h). A job whose `reductions` leave that out does not answer.
+bool votes(Binding& binding) {
+  std::int64_t ballot = 0;
+  const auto end = std::chrono::steady_clock::now() +
+                   std::chrono::nanoseconds(runtime()->settings.join_timeout.to_ns());
+  bool done = false;
+  try {
+    Request vote =
+        binding.communicator->allreduce(&ballot, 1, wire::DType::int64, wire::ReduceOp::max);
+    wait_driving([&](Duration limit) {
+      done = vote.wait_for(limit);
+      return done || std::chrono::steady_clock::now() >= end;
+    });
+    if (!done) binding.communicator.reset();  // the vote uses the ballot
+  } catch (const CommunicatorError& e) {
+    binding.why = e.what();
+  }
+  return done;
+}
+
+// True if the vote is done on every rank.
+bool all_vote(const Group& group, std::uint32_t job, Binding& binding) {
+  const int missing = votes(binding) ? 0 : 1;
+  int any = 0;
+  real().Allreduce(&missing, &any, 1, MPI_INT, MPI_MAX, group.comm);
+  if (any == 0) return true;
+  binding.communicator.reset();
+  if (binding.why.empty())
+    binding.why = "job " + std::to_string(job) +
+                  " does not vote: its reductions must have int64 max, which tells errors";
+  if (group.rank == 0) {
+    runtime()->jobs->broken(job);
+    say(name_of(group.comm) + " stays with MPI: " + binding.why);
+  }
+  return false;
+}
+
 void give_up(const Group& group, std::uint32_t job, Joined why) {
   if (why == Joined::wrong_size)
     runtime()->jobs->wrong_size(job, group.size);
@@ -108,7 +147,7 @@ void find_job(const Group& group, Binding& binding) {
     int worst = 0;
     real().Allreduce(&own, &worst, 1, MPI_INT, MPI_MAX, group.comm);
     if (worst == static_cast<int>(Joined::yes)) {
-      binding.job = offer.job;
+      if (all_vote(group, offer.job, binding)) binding.job = offer.job;
       return;
     }
     binding.communicator.reset();

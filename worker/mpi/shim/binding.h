@@ -9,14 +9,20 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "worker/api/communicator.h"
 #include "worker/mpi/shim/mpi_functions.h"
 
 namespace tributary::mpi {
 
+class Offloaded;
+
 struct Binding {
   std::uint32_t job = 0;
+  // Calls that have failed on this rank alone, and of which the others learn by their votes. They
+  // outlive the communicator.
+  std::vector<std::shared_ptr<Offloaded>> refused;
   std::unique_ptr<Communicator> communicator;  // null: refused
   std::string why;                             // why it is refused
   ~Binding();

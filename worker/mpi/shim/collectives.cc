@@ -30,6 +30,8 @@ Call reduction(const char* name, Kind kind, const void* send, void* receive, int
   call.type = find_type(type);
   call.op = find_op(op);
   call.comm = comm;
+  call.send_type = call.receive_type = type;
+  call.send_count = call.receive_count = count;
   return call;
 }
 
@@ -77,7 +79,8 @@ Call scattering(const char* name, const void* send, void* receive, int count, MP
 }
 
 bool all_equal(const int counts[], MPI_Comm comm) {
-  return std::all_of(counts, counts + ranks_of(comm), [&](int c) { return c == counts[0]; });
+  return counts != nullptr &&
+         std::all_of(counts, counts + ranks_of(comm), [&](int c) { return c == counts[0]; });
 }
 
 Call meeting(const char* name, MPI_Comm comm) {

@@ -15,6 +15,7 @@
 // clang-format off
 #define TRIBUTARY_MPI_FUNCTIONS(X)                                                                 \
   X(Allgather) X(Allreduce) X(Barrier) X(Bcast) X(Comm_call_errhandler) X(Comm_create_keyval)      \
+  X(Comm_free) X(Comm_set_errhandler) X(Comm_split) X(Type_get_true_extent)                        \
   X(Comm_delete_attr) X(Comm_get_attr) X(Comm_get_name) X(Comm_get_parent) X(Comm_rank)            \
   X(Comm_set_attr) X(Comm_size) X(Comm_test_inter) X(Finalize) X(Grequest_complete)                \
   X(Grequest_start) X(Iallgather) X(Iallreduce) X(Ibarrier) X(Ibcast) X(Init) X(Init_thread)       \

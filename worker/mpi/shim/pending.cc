@@ -68,10 +68,10 @@ bool any_pending() {
   return in_flight.load(std::memory_order_acquire) != 0;
 }
 
-void start_pending(const Call& call, std::shared_ptr<Binding> binding, MPI_Request* request) {
-  Communicator& communicator = *binding->communicator;
-  auto p = std::make_shared<Pending>(Pending{
-      call.name, std::move(binding), Offloaded(call, communicator), MPI_REQUEST_NULL, MPI_SUCCESS});
+void start_pending(const char* name, std::shared_ptr<Binding> binding, Offloaded work,
+                   MPI_Request* request) {
+  auto p = std::make_shared<Pending>(
+      Pending{name, std::move(binding), std::move(work), MPI_REQUEST_NULL, MPI_SUCCESS});
   real().Grequest_start(query, release, cancel, new std::shared_ptr<Pending>(p), &p->request);
   *request = p->request;
   const std::lock_guard lock(mutex);
@@ -84,7 +84,7 @@ void complete_finished() {
   const std::lock_guard lock(mutex);
   const std::size_t before = list().size();
   std::erase_if(list(), [](const std::shared_ptr<Pending>& p) {
-    if (!p->work.request().done()) return false;
+    if (!p->work.done()) return false;
     complete(*p);
     return true;
   });
@@ -97,13 +97,8 @@ bool is_pending(MPI_Request request) {
 
 void wait_pending(MPI_Request request) {
   if (!any_pending()) return;
-  if (const auto p = find(request)) {
-    try {
-      wait_driving(p->work.request());
-    } catch (const CommunicatorError&) {
-      // The call that completes the request reports it.
-    }
-  }
+  if (const auto p = find(request))
+    wait_driving([&](Duration limit) { return p->work.wait_for(limit); });
   complete_finished();
 }
 
@@ -111,11 +106,7 @@ bool wait_for_some(int count, const MPI_Request requests[]) {
   for (int i = 0; i < count; ++i) {
     const auto p = find(requests[i]);
     if (p == nullptr) continue;
-    try {
-      if (!p->work.request().wait_for(kMoment)) drive_mpi();
-    } catch (const CommunicatorError&) {
-      // As above.
-    }
+    if (!p->work.wait_for(kMoment)) drive_mpi();
     return true;
   }
   return false;

@@ -16,8 +16,9 @@ namespace tributary::mpi {
 
 // True if some may be pending; cheap.
 bool any_pending();
-// Starts the call; *request is MPI's. Throws like Communicator::start().
-void start_pending(const Call& call, std::shared_ptr<Binding> binding, MPI_Request* request);
+// Takes over a call whose ops are in flight; *request is MPI's.
+void start_pending(const char* name, std::shared_ptr<Binding> binding, Offloaded work,
+                   MPI_Request* request);
 // Completes the requests of all ops that the switch has finished.
 void complete_finished();
 bool is_pending(MPI_Request request);

@@ -19,6 +19,16 @@ std::string describe(const Call& call) {
   return text;
 }
 
+bool has_root(Kind kind) {
+  return kind == Kind::reduce || kind == Kind::bcast;
+}
+
+bool is_rank(int rank, MPI_Comm comm) {
+  int size = 0;
+  if (comm != MPI_COMM_NULL) real().Comm_size(comm, &size);
+  return rank >= 0 && rank < size;
+}
+
 // The reason in the call itself for not offloading it; "" if there is none.
 std::string obstacle(const Call& call, const Settings& settings) {
   const std::size_t threshold = settings.threshold_of(call.kind);
@@ -27,12 +37,16 @@ std::string obstacle(const Call& call, const Settings& settings) {
     return "below the threshold of " + std::to_string(threshold) + " bytes";
   if (call.kind == Kind::barrier) return {};
   if (call.bytes == 0) return "no data";
+  if (has_root(call.kind) && !is_rank(call.root, call.comm)) return "a root that is no rank";
   if (!reduces(call.kind))
     return call.bytes > std::numeric_limits<int>::max() ? "more than 2 GiB" : "";
   if (call.type == nullptr) return "a type that the switch does not sum";
   if (!call.op) return "an operation that the switch does not do";
   const char* const why = why_not(*call.type, *call.op);
-  return why == nullptr ? "" : why;
+  if (why != nullptr) return why;
+  if (call.bytes / wire::size_of(call.type->dtype) > std::numeric_limits<std::uint32_t>::max())
+    return "more than 2^32 - 1 elements";
+  return {};
 }
 
 // The reason in the job for not offloading it: MPI programs expect integers to wrap.
@@ -65,12 +79,17 @@ std::shared_ptr<Binding> choose(const Call& call) {
   return why.empty() ? binding : nullptr;
 }
 
-void log_refusal(const Call& call, const std::exception& why) {
-  if (runtime()->settings.log) say(describe(call) + ": MPI after all, " + why.what());
-}
-
 int fail(const Call& call, const Binding& binding, const std::exception& why) {
   const int code = error_of(call.name, binding, why);
+  real().Comm_call_errhandler(call.comm, code);
+  return code;
+}
+
+int fail_alone(const Call& call, Binding& binding, Offloaded work) {
+  say(std::string(call.name) + ", job " + std::to_string(binding.job) + ": " + work.why());
+  const int code = class_of(work.mistake());
+  std::erase_if(binding.refused, [](const auto& old) { return old->done(); });
+  binding.refused.push_back(std::make_shared<Offloaded>(std::move(work)));
   real().Comm_call_errhandler(call.comm, code);
   return code;
 }

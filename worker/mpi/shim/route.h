@@ -1,7 +1,9 @@
 // Decides the route of a call: to the switch, or to MPI.
 //
-// The decision depends only on values that all ranks of the communicator share: collective, type
-// and operation, bytes, rank 0's settings, and the result of joining the communicator's job.
+// The decision comes first, and depends only on values that MPI demands to be equal on all ranks of
+// the communicator (collective, class of the type, operation, bytes, root), on rank 0's settings,
+// and on the result of joining the communicator's job. A call that goes to MPI is checked by MPI.
+// What is wrong on one rank alone, or is only there, changes no route: see Offloaded and mistake.h.
 #pragma once
 
 #include <memory>
@@ -24,28 +26,21 @@ inline bool stays_with_mpi(Kind kind, std::size_t bytes) {
 // The binding whose job serves the call; null: the call goes to MPI. Binds a communicator that has
 // no binding, in blocking calls. Logs the decision if the log is on.
 std::shared_ptr<Binding> choose(const Call& call);
-// The call was to be offloaded, but the library refuses it: MPI does it.
-void log_refusal(const Call& call, const std::exception& why);
 // Reports a failure, and calls the communicator's error handler; returns the call's result.
 int fail(const Call& call, const Binding& binding, const std::exception& why);
+// The same for a mistake of this rank: does not wait for the other ranks, to whom `work` tells it.
+int fail_alone(const Call& call, Binding& binding, Offloaded work);
 
 // Does the call, through `own` if it goes to MPI.
 template <typename Own>
 int carry_out(const Call& call, Own own) {
   const std::shared_ptr<Binding> binding = choose(call);
   if (binding == nullptr) return own();
-  std::optional<Offloaded> work;
   try {
-    work.emplace(call, *binding->communicator);
-  } catch (const std::invalid_argument& e) {
-    log_refusal(call, e);
-    return own();
-  } catch (const std::exception& e) {
-    return fail(call, *binding, e);
-  }
-  try {
-    wait_driving(work->request());
-    work->finish();
+    Offloaded work(call, *binding->communicator);
+    if (work.mistake() != Mistake::none) return fail_alone(call, *binding, std::move(work));
+    wait_driving([&](Duration limit) { return work.wait_for(limit); });
+    work.finish();
     return MPI_SUCCESS;
   } catch (const std::exception& e) {
     return fail(call, *binding, e);
@@ -58,11 +53,10 @@ int carry_out_later(Call call, MPI_Request* request, Own own) {
   std::shared_ptr<Binding> binding = choose(call);
   if (binding == nullptr) return own();
   try {
-    start_pending(call, binding, request);
+    Offloaded work(call, *binding->communicator);
+    if (work.mistake() != Mistake::none) return fail_alone(call, *binding, std::move(work));
+    start_pending(call.name, binding, std::move(work), request);
     return MPI_SUCCESS;
-  } catch (const std::invalid_argument& e) {
-    log_refusal(call, e);
-    return own();
   } catch (const std::exception& e) {
     return fail(call, *binding, e);
   }

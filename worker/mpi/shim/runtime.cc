@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "worker/mpi/shim/binding.h"
+#include "worker/mpi/shim/buffers.h"
 #include "worker/mpi/shim/mpi_functions.h"
 #include "worker/mpi/shim/mpi_types.h"
 #include "worker/mpi/shim/pending.h"
@@ -118,6 +119,7 @@ void start_runtime() {
   learn_types();
   open_job_list(*r);
   make_never_done();
+  open_packing();
   open_bindings();
   current = r.release();
   if (current->settings.bind_world) bind(MPI_COMM_WORLD);
@@ -126,7 +128,9 @@ void start_runtime() {
 void stop_runtime() {
   if (current == nullptr) return;
   finish_pending();
+  real().Barrier(MPI_COMM_WORLD);  // a rank whose call has yet to end needs the others in its job
   close_bindings();
+  close_packing();
   free_never_done();
   real().Barrier(MPI_COMM_WORLD);  // the job list must outlive its last user
   Runtime* const r = current;
@@ -144,9 +148,9 @@ void drive_mpi() {
   real().Request_get_status(never_done, &flag, MPI_STATUS_IGNORE);
 }
 
-void wait_driving(Request& request) {
+void wait_driving(const std::function<bool(Duration)>& wait_for) {
   Duration look = kFirstLook;
-  while (!request.wait_for(look)) {
+  while (!wait_for(look)) {
     drive_mpi();
     look = std::min(look + look, kMostLook);
   }

@@ -1,6 +1,7 @@
 // The state on which a program's ranks agree in MPI_Init, kept until MPI_Finalize.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,7 +33,7 @@ void say(const std::string& text);
 // Lets MPI progress while this thread waits for the switch: a rank that this one waits for may be
 // in a send that only this rank's MPI can complete.
 void drive_mpi();
-// Waits for the op, driving MPI. Throws CommunicatorError if it failed.
-void wait_driving(Request& request);
+// Waits until `wait_for`, which waits for a limited time, returns true; drives MPI meanwhile.
+void wait_driving(const std::function<bool(Duration)>& wait_for);
 
 }  // namespace tributary::mpi

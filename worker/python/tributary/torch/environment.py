@@ -84,7 +84,7 @@ def parse_thresholds(text, defaults):
 
 
 def parse_degraded(text):
-    """What happens to a result that lacks late ranks: "error" or "scale"."""
+    """The treatment of results that lack late ranks: "error" or "scale"."""
     if text in ("", "error"):
         return "error"
     if text == "scale":

@@ -1,8 +1,8 @@
-#include "pool/transport/cuda_driver.h"
+#include "gpu/cuda_driver.h"
 
 #include <dlfcn.h>
 
-namespace tributary::pool {
+namespace tributary::gpu {
 namespace {
 
 template <typename Function>
@@ -37,6 +37,19 @@ CudaFunctions functions_of(void* library) {
 
 }  // namespace
 
+std::unique_ptr<CudaDriver> CudaDriver::if_loaded(const std::string& library) {
+  void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+  if (handle == nullptr) return nullptr;
+  try {
+    return std::unique_ptr<CudaDriver>(new CudaDriver(handle));
+  } catch (...) {
+    dlclose(handle);
+    throw;
+  }
+}
+
+CudaDriver::CudaDriver(void* handle) : library_(handle), functions_(functions_of(handle)) {}
+
 CudaDriver::CudaDriver(const std::string& library)
     : library_(dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL)) {
   if (library_ == nullptr)
@@ -61,4 +74,4 @@ void CudaDriver::check(CuResult result, const std::string& what) const {
   throw GpuError(what + ": " + text + " (" + std::to_string(result) + ")");
 }
 
-}  // namespace tributary::pool
+}  // namespace tributary::gpu

@@ -1,4 +1,5 @@
-// The part of NVIDIA's driver interface that loads need, loaded at run time: nothing is linked.
+// The part of NVIDIA's driver interface that the pool and the MPI library need, loaded at run time:
+// nothing is linked.
 //
 // Names, values and signatures are those of the CUDA Driver API reference, version 4 and later.
 #pragma once
@@ -9,7 +10,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace tributary::pool {
+namespace tributary::gpu {
 
 class GpuError : public std::runtime_error {
  public:
@@ -48,6 +49,9 @@ class CudaDriver {
  public:
   // Throws GpuError that names the missing part.
   explicit CudaDriver(const std::string& library = "libcuda.so.1");
+  // The driver that this process has loaded, and initialised, itself; null: none. Throws GpuError
+  // that names the missing function.
+  static std::unique_ptr<CudaDriver> if_loaded(const std::string& library = "libcuda.so.1");
   ~CudaDriver();
   CudaDriver(const CudaDriver&) = delete;
   CudaDriver& operator=(const CudaDriver&) = delete;
@@ -57,8 +61,27 @@ class CudaDriver {
   void check(CuResult result, const std::string& what) const;
 
  private:
+  explicit CudaDriver(void* handle);
+
   void* library_ = nullptr;
   CudaFunctions functions_;
 };
 
-}  // namespace tributary::pool
+// Makes a context the current one of this thread, until destruction.
+class CurrentContext {
+ public:
+  CurrentContext(const CudaDriver& driver, CuContext context) : driver_(driver) {
+    driver.check(driver.call().context_push(context), "the GPU's context");
+  }
+  ~CurrentContext() {
+    CuContext old = nullptr;
+    driver_.call().context_pop(&old);
+  }
+  CurrentContext(const CurrentContext&) = delete;
+  CurrentContext& operator=(const CurrentContext&) = delete;
+
+ private:
+  const CudaDriver& driver_;
+};
+
+}  // namespace tributary::gpu
