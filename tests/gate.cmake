@@ -44,7 +44,7 @@ tributary_gate(timing
   docs.pool docs.readme docs.tasks mpi.mistakes mpi.solver system.allreduce system.doctor system.events
   system.failures system.fragments system.impostors system.named_sums system.names
   system.pool_interfaces system.simulation system.stragglers system.switch system.tasks
-  system.telemetry system.telemetry_paths system.telemetryd torch.environment)
+  system.telemetry system.telemetry_paths system.telemetryd torch.binding torch.environment)
 tributary_gate_cases(gate.tree system.tree
   "system/test_tree.py::test_t1_twelve_workers_on_three_levels[veth]"
   system/test_tree.py::test_a1_a_job_below_one_switch_ends_there)

@@ -1,5 +1,6 @@
 #include "config/topology/assigned.h"
 
+#include <algorithm>
 #include <limits>
 #include <stdexcept>
 
@@ -66,6 +67,19 @@ Assigned parse_assigned(std::string_view text, const std::string& file_name) {
   context.adopt(tree, inside);
   if (!context.errors().empty()) throw ConfigErrors(context.errors());
   return {head.version, head.node, std::move(head.topology), std::string(text)};
+}
+
+bool looks_assigned(std::string_view text) {
+  try {
+    const Node root = parse_yaml(text);
+    const auto has = [&root](const char* key) {
+      return std::any_of(root.entries.begin(), root.entries.end(),
+                         [key](const Entry& entry) { return entry.key.text == key; });
+    };
+    return has("term") && has("revision") && has("node") && has("topology");
+  } catch (const YamlError&) {
+    return false;
+  }
 }
 
 std::string dump_assigned(const Version& version, const std::string& node,

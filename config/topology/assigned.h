@@ -36,6 +36,8 @@ struct Assigned {
 
 // Throws ConfigErrors. `file_name` is the name of the text in error messages.
 Assigned parse_assigned(std::string_view text, const std::string& file_name);
+// True for YAML with the four keys, right or wrong: no other file of a machine is such.
+bool looks_assigned(std::string_view text);
 // Canonical YAML; parses back to the same.
 std::string dump_assigned(const Version& version, const std::string& node,
                           const Topology& topology);

@@ -51,8 +51,14 @@ SetRequest set_request(const ordered_json& request) {
 }
 
 AssignRequest assign_request(const ordered_json& request) {
-  check_keys(request, {"command", "file", "dry_run"});
   AssignRequest wish;
+  if (request.contains("forget_term")) {
+    check_keys(request, {"command", "forget_term"});
+    if (request["forget_term"] != true) throw std::invalid_argument("\"forget_term\" must be true");
+    wish.forget_term = true;
+    return wish;
+  }
+  check_keys(request, {"command", "file", "dry_run"});
   wish.file = text_of(request, "file");
   if (const auto dry = request.find("dry_run"); dry != request.end()) {
     if (!dry->is_boolean()) throw std::invalid_argument("\"dry_run\" must be true or false");

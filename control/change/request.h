@@ -11,6 +11,7 @@
 //                                                        "jobs": all
 //   {"command":"assign","file":"/path","dry_run":false}  →  {"ok":true,"data":{"version":{...},
 //                                          "change":"jobs: 1 added"}}; a manager's document
+//   {"command":"assign","forget_term":true}  →  the same; the next document may have any term
 //   {"command":"reload"}               →  {"ok":true,"data":"jobs: 1 changed; 0 as before"}
 //   {"command":"set","values":{"ports.w0.storm.broadcast":"1000","switch.idle_sleep_max":null},
 //    "dry_run":false}                  →  {"ok":true,"data":{"keys":[...],"change":"changed: ...",
@@ -59,9 +60,10 @@ using DrainFunction = std::function<std::vector<std::uint32_t>(const DrainReques
 
 // A manager's document, from a file of this machine: it may be larger than a request.
 struct AssignRequest {
-  std::string file;
+  std::string file = {};
   std::string text = {};  // the file's; read by the function
   bool dry_run = false;
+  bool forget_term = false;  // instead of a file
 };
 using AssignFunction = std::function<nlohmann::ordered_json(const AssignRequest&)>;
 

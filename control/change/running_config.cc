@@ -35,8 +35,12 @@ void check_both(const config::Place& one, const config::Place& other) {
 }  // namespace
 
 RunningConfig::RunningConfig(config::Document document, Shell shell,
-                             std::optional<config::Assigned> assigned)
-    : file_(std::move(document)), assigned_(std::move(assigned)), shell_(std::move(shell)) {}
+                             std::optional<config::Assigned> assigned,
+                             std::optional<config::Version> latest)
+    : file_(std::move(document)),
+      assigned_(std::move(assigned)),
+      latest_(latest.value_or(assigned_ ? assigned_->version : config::Version{})),
+      shell_(std::move(shell)) {}
 
 config::SwitchConfig RunningConfig::whole(const config::Document& document) const {
   config::SwitchConfig local = config::switch_config(document);
@@ -149,43 +153,81 @@ ordered_json RunningConfig::set(const SetRequest& request) {
 
 namespace {
 
-void check_newer(const config::Assigned& next, const std::optional<config::Assigned>& now) {
-  if (!now || next.version > now->version) return;
+void check_newer(const config::Version& next, const config::Version& latest, bool in_force) {
+  if (next > latest) return;
   const auto text = [](const config::Version& v) {
     return "term " + std::to_string(v.term) + ", revision " + std::to_string(v.revision);
   };
-  throw std::invalid_argument("the document has " + text(next.version) + ", and " +
-                              text(now->version) + " is in force; allowed: a later one");
+  throw std::invalid_argument("the document has " + text(next) + ", and " + text(latest) +
+                              (in_force ? " is in force" : " was the latest") +
+                              "; allowed: a later one, or `forget_term` before it");
+}
+
+// The client names a file that it may not be able to read itself: nothing of a file that does not
+// look like a document goes into an error.
+config::Assigned parse_named(const AssignRequest& request) {
+  try {
+    return config::parse_assigned(request.text, request.file);
+  } catch (const config::ConfigErrors&) {
+    if (config::looks_assigned(request.text)) throw;
+  }
+  throw std::invalid_argument(request.file +
+                              ": is no assigned document; allowed: YAML with term, revision, node "
+                              "and topology");
 }
 
 }  // namespace
 
+// Returns why a restart would not know it; empty: it would.
+std::string RunningConfig::keep_assigned() {
+  std::string why;
+  try {
+    if (shell_.keep_term) shell_.keep_term(assigned_->version.term);
+    if (shell_.keep) shell_.keep(assigned_->text);
+  } catch (const std::exception& error) {
+    why = std::string("a restart would not know it: ") + error.what();
+  }
+  const std::lock_guard write(written_);
+  kept_ = why.empty();
+  return why;
+}
+
+ordered_json RunningConfig::forget_term() {
+  if (shell_.keep_term) shell_.keep_term(0);
+  latest_ = {};
+  return {{"version", {{"term", 0}, {"revision", 0}}}, {"change", ""}};
+}
+
 ordered_json RunningConfig::assign(const AssignRequest& request) {
   const auto turn = take_turn();
-  config::Assigned next = config::parse_assigned(request.text, request.file);
+  if (request.forget_term) return forget_term();
+  config::Assigned next = parse_named(request);
   const ordered_json version = {{"term", next.version.term}, {"revision", next.version.revision}};
-  if (assigned_ && assigned_->text == next.text) return {{"version", version}, {"change", ""}};
-  check_newer(next, assigned_);
+  const bool is_in_force = assigned_ && assigned_->text == next.text;
+  if (is_in_force && (kept_ || request.dry_run)) return {{"version", version}, {"change", ""}};
+  if (is_in_force) {
+    const std::string why = keep_assigned();
+    if (!why.empty()) throw TakenButNotWhole("no change; but " + why);
+    return {{"version", version}, {"change", ""}};
+  }
+  check_newer(next.version, latest_, assigned_ && assigned_->version == latest_);
   const config::SwitchConfig config =
       config::merged(config::switch_config(overridden(overrides_)), next);
   const config::Change change = request.dry_run ? shell_.compare(config) : shell_.apply(config);
-  std::string lost;
+  std::string text = config::describe(change);
+  std::string why;
   if (!request.dry_run) {
-    const std::string text = next.text;
     {
       const std::lock_guard write(written_);
+      latest_ = next.version;
       assigned_ = std::move(next);
     }
-    try {
-      if (shell_.keep) shell_.keep(text);
-    } catch (const std::exception& error) {
-      lost = error.what();
-    }
+    why = keep_assigned();
   }
-  check_whole(change, config::describe(change));
-  if (!lost.empty())
-    throw TakenButNotWhole(config::describe(change) + "; but a restart would not know it: " + lost);
-  return {{"version", version}, {"change", config::describe(change)}};
+  if (!why.empty()) why = text + "; but " + why;
+  check_whole(change, why.empty() ? text : why);
+  if (!why.empty()) throw TakenButNotWhole(why);
+  return {{"version", version}, {"change", text}};
 }
 
 ordered_json RunningConfig::assigned() {
@@ -198,7 +240,8 @@ ordered_json RunningConfig::assigned() {
   rows.push_back({{"term", assigned_->version.term},
                   {"revision", assigned_->version.revision},
                   {"node", assigned_->node},
-                  {"jobs", jobs}});
+                  {"jobs", jobs},
+                  {"kept", kept_}});
   return rows;
 }
 

@@ -48,10 +48,14 @@ class RunningConfig {
     std::function<config::Change(const config::SwitchConfig& next)> apply;
     // The text of the assigned document that is in force now, for the next start.
     std::function<void(const std::string& text)> keep = {};
+    // The term of a document, before the document; 0: none counts any more.
+    std::function<void(std::uint64_t term)> keep_term = {};
   };
-  // `document`: what the switch was started with.
+  // `document`: what the switch was started with, and `assigned` beside it. `latest`: only later
+  // documents are taken; left out: than the one that is assigned.
   RunningConfig(config::Document document, Shell shell,
-                std::optional<config::Assigned> assigned = {});
+                std::optional<config::Assigned> assigned = {},
+                std::optional<config::Version> latest = {});
 
   // Any thread. Throw TakenButNotWhole, when all is as the text says; else nothing has changed, and
   // they throw std::runtime_error when another change is under way, what is wrong with a file or a
@@ -60,6 +64,8 @@ class RunningConfig {
   std::string reload_patiently();  // waits for its turn
   nlohmann::ordered_json set(const SetRequest& request);
   // Another assigned document. Older ones are refused, the one in force is taken without a change.
+  // No error quotes a file that is no such document. With `forget_term` instead, what is in force
+  // stays, and a document of any term and revision is taken next.
   nlohmann::ordered_json assign(const AssignRequest& request);
   // The only row of `show assigned`; none: nothing is assigned.
   nlohmann::ordered_json assigned();
@@ -74,6 +80,8 @@ class RunningConfig {
   using Overrides = std::vector<Override>;
 
   [[nodiscard]] std::unique_lock<std::mutex> take_turn();
+  std::string keep_assigned();
+  nlohmann::ordered_json forget_term();
   std::string read_anew();
   [[nodiscard]] config::SwitchConfig whole(const config::Document& document) const;
   [[nodiscard]] config::Document overridden(const Overrides& overrides) const;
@@ -89,6 +97,8 @@ class RunningConfig {
   config::Document file_;
   Overrides overrides_;
   std::optional<config::Assigned> assigned_;
+  config::Version latest_;
+  bool kept_ = true;  // assigned_ is what a restart knows
   Shell shell_;
 };
 

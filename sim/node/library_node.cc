@@ -191,7 +191,7 @@ void LibraryNode::call(Instant now) {
   else
     worker::split(op, options_.rank, ranks, agreed.info, state);
   if (wire::concerns_model(plan.collective)) observer_.on_model_call(*this, next->index, plan);
-  progress_->reserve(state, {}, {});
+  progress_->reserve(state, {});
   progress_->submit(next->state);
   open_.push_back(std::move(next));
   if (const Duration most = options_.job->think_max; most > Duration())

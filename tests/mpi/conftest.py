@@ -40,6 +40,10 @@ def program(name, mpi):
     return built(f"bin/mpi_{name}_{mpi}", f"tests/mpi_{name}_{mpi}")
 
 
+def tool(mpi):
+    return built(f"lib/mpi_tool_{mpi}.so", f"tests/mpi_tool_{mpi}.so")
+
+
 class Run:
     """A program of one MPI that has ended."""
 
@@ -69,13 +73,14 @@ class Programs:
         self.bed = bed
         self._count = 0
 
-    def run(self, mpi, argv, ranks=RANKS, preload=None, environment=(), **settings):
-        """`preload`: whose library; False: none. `settings`: the environment's, less TRIBUTARY_."""
+    def run(self, mpi, argv, ranks=RANKS, preload=None, behind=(), environment=(), **settings):
+        """`preload`: whose library; False: none. `behind`: libraries that are preloaded after it.
+        `settings`: the environment's, less TRIBUTARY_."""
         environment = {**dict(environment), "TRIBUTARY_ADDRESS": f"udp://{SWITCH_ADDRESS}", "TRIBUTARY_JOBS": "1-3",
                        "TRIBUTARY_MPI_THRESHOLD": "1,barrier=0", "TRIBUTARY_MPI_LOG": "1"}
         environment.update({f"TRIBUTARY_{name}": text for name, text in settings.items()})
         if preload is not False:
-            environment["LD_PRELOAD"] = str(preloaded(preload or mpi))
+            environment["LD_PRELOAD"] = ":".join(map(str, (preloaded(preload or mpi), *behind)))
         command = [*MPIRUN[mpi], "-n", str(ranks)]
         for name, text in environment.items():
             command += ["-x", f"{name}={text}"] if mpi == "openmpi" else ["-genv", name, text]

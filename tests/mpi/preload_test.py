@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from conftest import LIBRARY, RANKS, program
+from conftest import LIBRARY, RANKS, program, tool
 
 COLLECTIVES = ["allreduce", "integers", "complex", "reduce", "bcast", "allgather",
                "reduce_scatter", "barrier", "own", "halves"]
@@ -27,7 +27,7 @@ def test_every_collective_is_right_and_goes_through_the_switch(programs, mpi):
 def test_nonblocking_collectives_complete_in_every_wait_and_test(programs, mpi):
     run = programs.run(mpi, [program("requests", mpi)])
     assert run.returncode == 0, run.describe()
-    assert run.passed() == ["waits", "messages", "progress", "others"]
+    assert run.passed() == ["waits", "messages", "progress", "others", "many"]
     for name in ("Iallreduce", "Ireduce", "Ibcast", "Iallgather", "Ireduce_scatter_block",
                  "Ibarrier"):
         assert len(run.said(f"^MPI_{name}(,.*)?: job 1$")) >= RANKS, name
@@ -45,6 +45,18 @@ def test_fortran_goes_the_same_way(programs, mpi, tmp_path):
                  "MPI_Allreduce, 80000 bytes of int32, max",
                  "MPI_Iallreduce, 160000 bytes of float64, sum", "MPI_Bcast, 80000 bytes"):
         assert len(run.said(f"^{call}: job 1$")) == RANKS, call
+
+
+@pytest.mark.parametrize("threshold, to_switch", [("1K", 1), ("off", 0)])
+def test_a_tool_behind_the_library_sees_what_is_left_to_mpi(programs, mpi, threshold, to_switch):
+    """Each call once, from MPI_Init to MPI_Finalize, and none of the library's own."""
+    run = programs.run(mpi, [program("profiled", mpi)], behind=[tool(mpi)],
+                       MPI_THRESHOLD=threshold)
+    assert run.returncode == 0 and run.passed() == ["profiled"], run.describe()
+    assert len(run.said("^MPI_Allreduce, 120000 bytes of float32, sum: job 1$")) == to_switch * RANKS
+    seen = dict(line.split()[1:] for line in run.out if line.startswith("tool "))
+    assert seen == {"Init": "4", "Send": "4", "Allreduce": str(RANKS * (2 - to_switch)),
+                    "Barrier": "4", "Waitall": "4", "Finalize": "4"}
 
 
 def test_small_calls_stay_with_mpi(programs, mpi):

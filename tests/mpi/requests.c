@@ -131,6 +131,19 @@ static void others(void) {
   free(mine);
 }
 
+/* Rank 1 starts its own only when rank 0 has started all: nonblocking calls wait for no rank. */
+static void many(void) {
+  enum { MANY = 5000 };
+  MPI_Request* const requests = calloc(MANY, sizeof *requests);
+  int told = 0;
+  if (world_rank != 0) MPI_Recv(&told, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  for (int i = 0; i < MANY; ++i) MPI_Ibarrier(MPI_COMM_WORLD, &requests[i]);
+  for (int rank = 1; world_rank == 0 && rank < world_size; ++rank)
+    MPI_Send(&told, 1, MPI_INT, rank, 3, MPI_COMM_WORLD);
+  CHECK(MPI_Waitall(MANY, requests, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
+  free(requests);
+}
+
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   for (int op = 0; op < OPS; ++op) data[op] = calloc(COUNT, sizeof *data[op]);
@@ -143,6 +156,8 @@ int main(int argc, char** argv) {
   passed("progress");
   others();
   passed("others");
+  many();
+  passed("many");
   for (int op = 0; op < OPS; ++op) free(data[op]);
   MPI_Finalize();
   return 0;

@@ -2,6 +2,7 @@
 
 Each program's own --help says which of its options take numbers."""
 
+import json
 import os
 import re
 import subprocess
@@ -62,6 +63,26 @@ def test_numbers_out_of_range_are_refused():
             done = run(program, *command, *needed, f"{option}={bad}")
             assert done.returncode == 2, f"{program} {command} {option}={bad}: {done.stderr}"
             assert option in done.stderr, f"{program} {command} {option}={bad}: {done.stderr}"
+
+
+def test_what_ends_a_daemon_is_an_error_at_every_log_level(tmp_path):
+    """With a line for each mistake, in each format."""
+    config = tmp_path / "bad.yaml"
+    config.write_text("switch: {address: nowhere}\nports: [{name: a, mtu: 7}]\n")
+    said = run("tributary-switchd", "--config", config, "--log-level", "error")
+    assert said.returncode == 1
+    lines = said.stderr.splitlines()
+    assert len(lines) > 1 and all(line.startswith(f"{config}:") for line in lines), said.stderr
+    for level in ("error", "info"):
+        told = run("tributary-switchd", "--config", config, "--log-level", level, "--log-format",
+                   "json")
+        rows = [json.loads(line) for line in told.stderr.splitlines()]
+        assert [row["text"] for row in rows] == lines
+        assert {row["level"] for row in rows} == {"error"}
+    for arguments in (["--config", tmp_path / "none.yaml"],
+                      ["--config", config, "--node", "s"]):
+        said = run("tributary-switchd", *arguments, "--log-level", "error")
+        assert said.returncode == 1 and said.stderr, arguments
 
 
 @pytest.mark.parametrize("program", sorted(PROGRAMS))

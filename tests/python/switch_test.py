@@ -366,27 +366,25 @@ def test_ctrl_c_interrupts_a_wait_but_not_the_operation(start):
         worker.result()
 
 
-def full(comm, pipe):
+def many(comm, pipe):
     comm.barrier()
     if comm.rank != 0:
         pipe.recv()
-        return
-    arrays = [np.ones(1, np.int32) for _ in range(4096)]
-    for array in arrays:
-        comm.allreduce(array)
-    main = threading.main_thread().ident
-    interrupt = threading.Thread(target=lambda: signal.pthread_kill(main, signal.SIGINT))
-    with pytest.raises(KeyboardInterrupt):
-        interrupt.start()
-        comm.allreduce(np.ones(1, np.int32))  # waits for a place among the operations in flight
-    interrupt.join()
+    handles = [comm.allreduce(np.ones(1, np.int32)) for _ in range(5000)]
+    pipe.send("started")
+    for handle in handles:
+        assert handle.wait()[0] == comm.size
 
 
-def test_ctrl_c_interrupts_a_call_that_waits_for_a_place(start):
-    workers = start(full)
-    workers[0].result()
+def test_a_call_never_waits_for_other_ranks(start):
+    """However many operations are in flight."""
+    workers = start(many)
+    assert workers[0].receive() == "started"
     for worker in workers[1:]:
-        worker.pipe.send("leave")
+        worker.pipe.send("go")
+    for worker in workers[1:]:
+        assert worker.receive() == "started"
+    for worker in workers:
         worker.result()
 
 

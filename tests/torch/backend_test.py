@@ -103,6 +103,18 @@ def test_a_rank_that_never_calls_is_named(switch, ranks):
     switch.wait_until_left(1)
 
 
+@pytest.mark.parametrize("absent", [0, 3])
+def test_close_ends_a_join_of_another_thread(switch, ranks, absent):
+    for rank, text in enumerate(ranks.run("close_while_joining", absent)):
+        assert rank == absent or "this process group has been destroyed" in text, text
+    switch.wait_until_left(1)
+
+
+def test_a_call_keeps_what_close_gives_up(ranks):
+    for text in ranks.run("close_within_a_call"):
+        assert "the communicator was closed" in text, text
+
+
 def test_a_forked_child_is_refused(ranks):
     for text in ranks.run("forked"):
         assert "belongs to process" in text, text

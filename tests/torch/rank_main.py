@@ -12,6 +12,7 @@ import tributary.torch  # noqa: F401  (registers the backend)
 
 import callback_cases
 import cases
+import closing_cases
 
 
 def main():
@@ -23,7 +24,8 @@ def main():
                 name, meeting, arguments = pipe.recv()
             except EOFError:
                 return
-            case = getattr(cases, name, None) or getattr(callback_cases, name)
+            case = next(getattr(module, name) for module in (cases, callback_cases, closing_cases)
+                        if hasattr(module, name))
             try:
                 dist.init_process_group(
                     "tributary", rank=rank, world_size=size, init_method=f"file://{meeting}",

@@ -52,10 +52,10 @@ int run(const Options& options) {
                  }});
     return 0;
   } catch (const std::invalid_argument& error) {
-    tools::report(std::string("tributary-agentd: ") + error.what());
+    tools::report_end(std::string("tributary-agentd: ") + error.what());
     return cli::kExitUsage;
   } catch (const std::exception& error) {
-    tools::report(std::string("tributary-agentd: ") + error.what());
+    tools::report_end(std::string("tributary-agentd: ") + error.what());
     return 1;
   }
 }

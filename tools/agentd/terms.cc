@@ -28,7 +28,7 @@ bool Terms::accept(std::uint64_t term) {
   const std::lock_guard lock(mutex_);
   if (term < highest_) return false;
   if (term > highest_) {
-    tools::write_file(path_, std::to_string(term) + "\n");
+    tools::keep_file(path_, std::to_string(term) + "\n");
     highest_ = term;
   }
   return true;

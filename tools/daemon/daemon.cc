@@ -83,6 +83,14 @@ void report(const std::string& line) {
   write_log(LogLevel::notice, line);
 }
 
+void report_warning(const std::string& line) {
+  write_log(LogLevel::warning, line);
+}
+
+void report_end(const std::string& text) {
+  for (const std::string& line : lines_of(text)) write_log(LogLevel::error, line);
+}
+
 Daemon::Daemon() {
   report_breaches([](const char* what, const char* file, int line) {
     write_log(LogLevel::error, std::string(file) + ":" + std::to_string(line) +
@@ -99,7 +107,7 @@ void Daemon::announce_ready(int descriptor) {
   std::printf("ready\n");
   std::fflush(stdout);
   if (descriptor >= 0) {
-    if (write(descriptor, "ready\n", 6) != 6) report("--ready-fd: cannot write");
+    if (write(descriptor, "ready\n", 6) != 6) report_warning("--ready-fd: cannot write");
     if (descriptor > STDERR_FILENO) close(descriptor);  // the next open() would get its number
   }
   sd_notify(0, "READY=1");

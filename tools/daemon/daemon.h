@@ -15,8 +15,11 @@
 
 namespace tributary::tools {
 
-// A line to the log (tools/daemon/log.h), of level notice.
+// To the log (tools/daemon/log.h): a line of level notice; one of level warning; and each line of
+// what ends the program, of level error, which no --log-level leaves out.
 void report(const std::string& line);
+void report_warning(const std::string& line);
+void report_end(const std::string& text);
 
 class Daemon {
  public:

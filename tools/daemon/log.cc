@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -51,13 +52,27 @@ void set_log(const LogOptions& options) {
   options_now = options;
 }
 
-void write_log(LogLevel level, const std::string& line) {
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+void write_log(LogLevel level, const std::string& text) {
   static const bool journal = is_journal();
   if (level > options_now.least) return;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const auto time_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-  // One call a line: lines of several threads don't mix.
-  std::fprintf(stderr, "%s\n", log_line(options_now.format, journal, level, line, time_ms).c_str());
+  std::string all;
+  for (const std::string& line : lines_of(text))
+    all += log_line(options_now.format, journal, level, (all.empty() ? "" : "  ") + line, time_ms) +
+           '\n';
+  // One call a text: those of several threads don't mix.
+  std::fputs(all.c_str(), stderr);
 }
 
 }  // namespace tributary::tools

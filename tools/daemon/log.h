@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/log_level.h"
 
@@ -22,8 +23,11 @@ struct LogOptions {
 };
 
 void set_log(const LogOptions& options);
-// Control characters of `line` are written as '?'.
-void write_log(LogLevel level, const std::string& line);
+// Each line of `text` becomes one of the log, those after the first with an indent: none of them
+// can pass for a line of its own. Other control characters are written as '?'.
+void write_log(LogLevel level, const std::string& text);
+// The text's lines, without their ends and without an empty last one.
+std::vector<std::string> lines_of(const std::string& text);
 // The line without its end, in each form; `time` in milliseconds since 1970, UTC.
 std::string log_line(LogFormat format, bool for_journal, LogLevel level, const std::string& line,
                      std::int64_t time_ms);

@@ -51,7 +51,7 @@ void serve_among_several(Options& options, const manager::Service::Setup& setup,
         return;
       tools::report("leads no more: its lease is over");
     } catch (const manager::StoreError& error) {
-      tools::report(std::string("cannot take over: ") + error.what());
+      tools::report_warning(std::string("cannot take over: ") + error.what());
     }
   }
 }
@@ -78,9 +78,9 @@ int run(Options& options) {
     std::printf("%s, %s: good\n", options.topology.c_str(), options.tenants.c_str());
     return 0;
   } catch (const config::ConfigErrors& errors) {
-    tools::report(errors.what());
+    tools::report_end(errors.what());
   } catch (const std::exception& error) {
-    tools::report(std::string("tributary-managerd: ") + error.what());
+    tools::report_end(std::string("tributary-managerd: ") + error.what());
   }
   return 1;
 }

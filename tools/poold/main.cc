@@ -25,7 +25,7 @@ struct Options {
   int ready_fd = -1;
 };
 
-using tools::report;
+using tools::report_end;
 
 std::size_t place_of(const pool::PoolConfig& config, const std::string& name) {
   std::string names;
@@ -60,9 +60,9 @@ int run(const Options& options) {
     if (options.check || options.print_config) return 0;
     return serve(config, options);
   } catch (const config::ConfigErrors& errors) {
-    report(errors.what());
+    report_end(errors.what());
   } catch (const std::exception& error) {
-    report(std::string("tributary-poold: ") + error.what());
+    report_end(std::string("tributary-poold: ") + error.what());
   }
   return 1;
 }

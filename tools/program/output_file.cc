@@ -50,7 +50,8 @@ void write_in_place(const std::string& path, Pieces pieces) {
 }
 
 // `old` is the file that is there; nullptr: none.
-void write_beside(const std::string& path, Pieces pieces, const struct stat* old) {
+void write_beside(const std::string& path, Pieces pieces, const struct stat* old,
+                  bool durably = false) {
   const std::string fresh = path + ".part" + std::to_string(::getpid());
   const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0) fail(path, "cannot create", errno);
@@ -62,6 +63,7 @@ void write_beside(const std::string& path, Pieces pieces, const struct stat* old
     if (::fchmod(fd, old->st_mode & kPermissions) != 0) error = errno;
   }
   if (error == 0) error = write_all(fd, pieces);
+  if (error == 0 && durably && ::fsync(fd) != 0) error = errno;
   if (const int closed = close_file(fd); error == 0) error = closed;
   if (error == 0 && ::rename(fresh.c_str(), path.c_str()) != 0) error = errno;
   if (error == 0) return;
@@ -80,6 +82,20 @@ void write_file(const std::string& path, Pieces pieces) {
 
 void write_file(const std::string& path, std::string_view text) {
   write_file(path, {std::as_bytes(std::span(text))});
+}
+
+void keep_file(const std::string& path, std::string_view text) {
+  struct stat status {};
+  const bool is_there = ::lstat(path.c_str(), &status) == 0;
+  if (is_there && !S_ISREG(status.st_mode)) fail(path, "cannot be kept", EINVAL);
+  write_beside(path, {std::as_bytes(std::span(text))}, is_there ? &status : nullptr, true);
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) fail(folder, "cannot open", errno);
+  const int error = ::fsync(fd) == 0 ? 0 : errno;
+  ::close(fd);
+  if (error != 0) fail(folder, "cannot be made durable", error);
 }
 
 }  // namespace tributary::tools

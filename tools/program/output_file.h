@@ -15,5 +15,8 @@ namespace tributary::tools {
 // Writes the pieces one after the other. Throws std::runtime_error "PATH: cannot write: why".
 void write_file(const std::string& path, std::initializer_list<std::span<const std::byte>> pieces);
 void write_file(const std::string& path, std::string_view text);
+// The same for a small file that the program itself needs after a loss of power: text and name are
+// on the disk when this returns, or the old file is.
+void keep_file(const std::string& path, std::string_view text);
 
 }  // namespace tributary::tools

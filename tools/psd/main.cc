@@ -39,6 +39,8 @@ struct Options {
 };
 
 using tools::report;
+using tools::report_end;
+using tools::report_warning;
 
 std::uint64_t draw_nonce() {
   std::uint64_t nonce = 0;
@@ -72,7 +74,7 @@ void warn_of_directories(const config::ServerConfig& config, const Options& opti
     const std::string& directory = served.optimizer.checkpoint.directory;
     if (directory.empty()) continue;
     if (const std::string why = why_unusable(directory); !why.empty())
-      report(options.config_path + ": warning: would not start here: " + why);
+      report_warning(options.config_path + ": warning: would not start here: " + why);
   }
 }
 
@@ -116,7 +118,7 @@ int serve(const config::ServerConfig& config, const Options& options) {
   daemon.wait({{}, [&loop] { return loop.counters().turns.get(); }});
   stop();
   if (loop.checkpoints().all_kept()) return 0;
-  report("tributary-psd: the last steps are lost: their checkpoint could not be written");
+  report_end("tributary-psd: the last steps are lost: their checkpoint could not be written");
   return 1;
 }
 
@@ -125,10 +127,10 @@ int run(const Options& options) {
   try {
     config = worker::load_host_config(options.config_path, options.node);
   } catch (const config::ConfigErrors& errors) {
-    report(errors.what());
+    report_end(errors.what());
     return 1;
   } catch (const std::invalid_argument& error) {
-    report(options.config_path + ": " + error.what());
+    report_end(options.config_path + ": " + error.what());
     return 1;
   }
   if (options.print_config) std::printf("%s", config::dump(config).c_str());
@@ -139,7 +141,7 @@ int run(const Options& options) {
   try {
     return serve(config, options);
   } catch (const std::exception& error) {
-    report(std::string("tributary-psd: ") + error.what());
+    report_end(std::string("tributary-psd: ") + error.what());
     return 1;
   }
 }

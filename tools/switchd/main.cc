@@ -8,7 +8,6 @@
 // --assigned keeps for the next start.
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -41,9 +40,9 @@
 #include "dataplane/rdma/rdma_memory.h"
 #include "dataplane/switch/switch.h"
 #include "tools/cli/app.h"
+#include "tools/daemon/assigned_files.h"
 #include "tools/daemon/daemon.h"
 #include "tools/daemon/log.h"
-#include "tools/program/output_file.h"
 #include "tools/program/standard_output.h"
 
 namespace tributary {
@@ -61,7 +60,8 @@ struct Options {
   int ready_fd = -1;
 };
 
-using tools::report;
+using tools::report_end;
+using tools::report_warning;
 
 std::string memory_text(const config::SwitchConfig& config) {
   return config::describe_memory(config) + config::describe_hosted(config) +
@@ -82,8 +82,8 @@ void warn_of_drivers(const config::SwitchConfig& config, const Options& options)
   for (const auto& port : config.ports)
     if (const std::string doubt = config::unknown_driver(config::parse_devargs(port.devargs));
         !doubt.empty())
-      report(options.config_path + ": warning: port " + port.name + " (" + port.devargs +
-             "): " + doubt);
+      report_warning(options.config_path + ": warning: port " + port.name + " (" + port.devargs +
+                     "): " + doubt);
 }
 
 // A file may be checked on another machine than the one it is for, or where fewer CPUs are allowed:
@@ -91,7 +91,7 @@ void warn_of_drivers(const config::SwitchConfig& config, const Options& options)
 void warn_of_cpus(const config::SwitchConfig& config, const Options& options) {
   for (const std::string& mistake :
        dataplane::cpu_mistakes(config, dataplane::current_environment()))
-    report(options.config_path + ": warning: would not start here: " + mistake);
+    report_warning(options.config_path + ": warning: would not start here: " + mistake);
 }
 
 // A topology without a node: there is a lot to check, but nothing to serve.
@@ -102,7 +102,7 @@ int check_whole_topology(const Options& options) {
   for (const auto& sw : topology.switches)
     for (const std::string& mistake : device_mistakes(sw.config))
       mistakes.push_back(sw.config.name + ": " + mistake);
-  for (const auto& mistake : mistakes) report(options.config_path + ": " + mistake);
+  for (const auto& mistake : mistakes) report_end(options.config_path + ": " + mistake);
   if (!mistakes.empty()) return 1;
   for (const auto& sw : topology.switches) warn_of_drivers(sw.config, options);
   if (options.check) {
@@ -112,8 +112,8 @@ int check_whole_topology(const Options& options) {
     std::printf("%s: good\n", options.config_path.c_str());
   }
   if (options.check || options.print_config) return 0;
-  report(options.config_path + ": a topology of " + std::to_string(topology.switches.size()) +
-         " switches; say which one to run with --node");
+  report_end(options.config_path + ": a topology of " + std::to_string(topology.switches.size()) +
+             " switches; say which one to run with --node");
   return 1;
 }
 
@@ -227,8 +227,9 @@ nlohmann::ordered_json assign(control::RunningConfig& running, control::AssignRe
                               const Options& options, const Tell& tell) {
   if (options.assigned_path.empty())
     throw std::invalid_argument("the switch was started without --assigned, so it has no manager");
-  request.text = config::read_file(request.file);
+  if (!request.forget_term) request.text = config::read_file(request.file);
   nlohmann::ordered_json answer = running.assign(request);
+  if (request.forget_term) tell("the manager's term is forgotten: the next document may have any");
   if (!request.dry_run && !answer["change"].get<std::string>().empty())
     tell("assigned, revision " + answer["version"]["revision"].dump() + ": " +
          answer["change"].get<std::string>());
@@ -244,17 +245,24 @@ std::vector<std::uint32_t> drain(dataplane::Switch& sw, const control::DrainRequ
   return jobs;
 }
 
-// The document that a manager assigned before the switch stopped.
-std::optional<config::Assigned> kept_document(const Options& options) {
-  if (options.assigned_path.empty() || !std::filesystem::exists(options.assigned_path)) return {};
-  return config::parse_assigned(config::read_file(options.assigned_path), options.assigned_path);
-}
-
 struct Start {
   config::SwitchConfig config;  // by both documents
   config::Document document;
-  std::optional<config::Assigned> assigned;
+  tools::AssignedFiles::Kept kept;  // of what a manager assigned before the switch stopped
 };
+
+Start load(const Options& options, const std::string& text) {
+  Start start;
+  start.document = config::parse_document(text, options.config_path, options.node);
+  start.config = config::switch_config(start.document);
+  if (options.assigned_path.empty()) return start;
+  const bool only_looks = options.check || options.print_config;
+  start.kept = tools::AssignedFiles(options.assigned_path).load(!only_looks);
+  for (const std::string& line : start.kept.damage) report_warning(line);
+  if (start.kept.document)
+    start.config = config::merged(std::move(start.config), *start.kept.document);
+  return start;
+}
 
 int serve(Start start, const Options& options) {
   const config::SwitchConfig& config = start.config;
@@ -273,13 +281,15 @@ int serve(Start start, const Options& options) {
   std::optional<Changer> changer(std::in_place, sw, tell);
   std::optional<control::EventWatch> events(
       std::in_place, [&sw] { return control::look_at(sw); }, log);
+  const tools::AssignedFiles files(options.assigned_path);
   control::RunningConfig running(
       std::move(start.document),
       {[&] { return config::read_file(options.config_path); },
        [&](const config::SwitchConfig& next) { return sw.compare(next); },
        [&](const config::SwitchConfig& next) { return changer->apply(next); },
-       [&](const std::string& text) { tools::write_file(options.assigned_path, text); }},
-      std::move(start.assigned));
+       [&](const std::string& text) { files.keep(text); },
+       [&](std::uint64_t term) { files.keep_term(term); }},
+      std::move(start.kept.document), start.kept.latest);
   std::optional<control::CollisionWatch> collisions(
       std::in_place, sw, tell,
       [&](const control::CollisionRemedy& remedy) { remedy_collisions(running, remedy, tell); });
@@ -332,20 +342,17 @@ int run(const Options& options) {
   try {
     const std::string text = config::read_file(options.config_path);
     if (options.node.empty() && config::is_topology(text)) return check_whole_topology(options);
-    start.document = config::parse_document(text, options.config_path, options.node);
-    start.config = config::switch_config(start.document);
-    start.assigned = kept_document(options);
-    if (start.assigned) start.config = config::merged(std::move(start.config), *start.assigned);
+    start = load(options, text);
   } catch (const config::ConfigErrors& errors) {
-    report(errors.what());
+    report_end(errors.what());
     return 1;
   } catch (const std::invalid_argument& error) {
-    report(options.config_path + ": " + error.what());
+    report_end(options.config_path + ": " + error.what());
     return 1;
   }
   const config::SwitchConfig& config = start.config;
   const auto mistakes = device_mistakes(config);
-  for (const auto& mistake : mistakes) report(options.config_path + ": " + mistake);
+  for (const auto& mistake : mistakes) report_end(options.config_path + ": " + mistake);
   if (!mistakes.empty()) return 1;
   warn_of_drivers(config, options);
   if (options.print_config) std::printf("%s", config::dump(config).c_str());
@@ -359,7 +366,7 @@ int run(const Options& options) {
   try {
     return serve(std::move(start), options);
   } catch (const std::exception& error) {
-    report(std::string("tributary-switchd: ") + error.what());
+    report_end(std::string("tributary-switchd: ") + error.what());
     return 1;
   }
 }

@@ -196,13 +196,13 @@ int run(const Options& options) {
     daemon.wait({{}, [&receiver] { return receiver.turns(); }});
     return 0;
   } catch (const config::ConfigErrors& error) {
-    tools::report(error.what());
+    tools::report_end(error.what());
     return 1;
   } catch (const std::invalid_argument& error) {
-    tools::report(std::string("tributary-telemetryd: ") + error.what());
+    tools::report_end(std::string("tributary-telemetryd: ") + error.what());
     return cli::kExitUsage;
   } catch (const std::exception& error) {
-    tools::report(std::string("tributary-telemetryd: ") + error.what());
+    tools::report_end(std::string("tributary-telemetryd: ") + error.what());
     return 1;
   }
 }
@@ -270,7 +270,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", std::string("tributary-telemetryd ") + TRIBUTARY_VERSION);
   if (const auto status = app.run(argc, argv)) return *status;
   if (!tributary::telemetryd::has_history_for_its_options(app, options.history)) {
-    tributary::tools::report("tributary-telemetryd: --keep and --every go with --history");
+    tributary::tools::report_end("tributary-telemetryd: --keep and --every go with --history");
     return tributary::cli::kExitUsage;
   }
   return tributary::telemetryd::run(options);

@@ -69,7 +69,7 @@ void add_counters(control::Families& out, const telemetry::RecordTable& table,
   const auto add = [&out](const char* name, const char* help, bool gauge, double value) {
     control::sample(control::family(out, name, help, gauge), {}, value);
   };
-  const telemetry::TableCounters& of = table.counters();
+  const telemetry::TableCounters of = table.counters();
   const auto number = [](std::uint64_t value) { return static_cast<double>(value); };
   add("tributary_telemetry_datagrams_total", "Datagrams received", false,
       number(counters.datagrams));
@@ -84,19 +84,28 @@ void add_counters(control::Families& out, const telemetry::RecordTable& table,
       number(of.bad_packets));
   add("tributary_telemetry_refused_links_total", "Hops of links beyond the limit", false,
       number(of.refused_links));
+  add("tributary_telemetry_evicted_links_total", "Links that made room for others", false,
+      number(of.evicted_links));
   add("tributary_telemetry_evicted_flows_total", "Flows that made room for others", false,
       number(of.evicted_flows));
   add("tributary_telemetry_flows", "Flows whose path is kept", true, number(table.flows().size()));
 }
 
 void add_nodes(control::Families& out, const telemetry::RecordTable& table) {
-  auto& lost = control::family(out, "tributary_telemetry_lost_total",
-                               "Report datagrams missing by sequence number", false);
-  for (const auto& [reporter, tracker] : table.reporters())
-    control::sample(
-        lost,
-        {{"node", std::to_string(reporter.node)}, {"hardware", std::to_string(reporter.hardware)}},
-        static_cast<double>(tracker.lost()));
+  const auto add = [&](const char* name, const char* help, auto value) {
+    auto& family = control::family(out, name, help, false);
+    for (const auto& [reporter, tracker] : table.reporters())
+      control::sample(family,
+                      {{"node", std::to_string(reporter.node)},
+                       {"hardware", std::to_string(reporter.hardware)}},
+                      static_cast<double>(value(tracker)));
+  };
+  using Tracker = telemetry::SequenceTracker;
+  add("tributary_telemetry_lost_total",
+      "Report datagrams missing by sequence number, late included",
+      [](const Tracker& tracker) { return tracker.lost(); });
+  add("tributary_telemetry_late_total", "Report datagrams that came out of order",
+      [](const Tracker& tracker) { return tracker.late(); });
   auto& latency = control::family(out, "tributary_telemetry_hop_latency_seconds",
                                   "Latency in a node by egress port, averaged", true);
   for (const auto& [key, link] : table.links())

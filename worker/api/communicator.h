@@ -84,8 +84,8 @@ struct CommunicatorOptions {
   std::size_t retry_bytes = std::size_t{1} << 30;  // of copies for ops that this rank has done
   // If set, the progress thread times its stages: two clock readings for each packet and call.
   bool stages = false;
-  // If set, create() and start() call it every 50 ms while they wait, on their caller's thread;
-  // true ends them with a CommunicatorError.
+  // If set, calls that wait (create(), put(), get(), resize()) call it every 50 ms, on their
+  // caller's thread; true ends them with a CommunicatorError.
   std::function<bool()> cancelled = {};
 };
 
@@ -223,7 +223,7 @@ class Communicator {
   Communicator& operator=(const Communicator&) = delete;
 
   // Checks the call and starts it. Throws std::invalid_argument with the reason if it cannot be
-  // done. Waits while 4,096 ops are in flight.
+  // done. Never waits for other ranks, however many ops are in flight.
   virtual Request start(const CollectiveCall& call) = 0;
   // The same for a list of arrays of call.dtype, treated as one, instead of call.data and
   // call.count: allreduce, reduce, broadcast. A list costs one op, and gives the same bits as one

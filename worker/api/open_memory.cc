@@ -42,6 +42,9 @@ void OpenMemory::release(const Claim& claim) {
   };
   for (std::uint32_t i = 0; i < claim.count_; ++i) give_back(claim.slots_[i]);
   for (const std::uint32_t slot : claim.more_) give_back(slot);
+  if (free_.size() < slots_.size()) return;
+  slots_.clear();  // later claims don't search what a burst of ops has left
+  free_.clear();
 }
 
 }  // namespace tributary::worker

@@ -19,8 +19,6 @@
 namespace tributary::worker {
 namespace {
 
-// How often a waiting call checks whether it was cancelled.
-constexpr Duration kCancelPeriod = Duration::ms(50);
 // Many times the capacity of a socket or ring; bounds a turn under a flood.
 constexpr int kMostBursts = 1024;
 // How long to wait for room in a full transport before the next try.
@@ -114,26 +112,9 @@ bool Progress::wait_joined(Duration limit) {
                            [this] { return joined_; });
 }
 
-bool Progress::reserve(Request::State& op, const CallMemory& memory,
-                       const std::function<bool()>& cancelled) {
-  std::unique_lock lock(mutex_);
-  while (open_ops_ >= kMaxOpenOps) {
-    changed_.wait_for(lock, std::chrono::nanoseconds(kCancelPeriod.to_ns()));
-    if (!cancelled || open_ops_ < kMaxOpenOps) continue;
-    lock.unlock();
-    if (cancelled()) return false;
-    lock.lock();
-  }
-  op.memory = open_memory_.claim(memory);
-  ++open_ops_;
-  return true;
-}
-
-void Progress::give_back(const Request::State& op) {
+void Progress::reserve(Request::State& op, const CallMemory& memory) {
   const std::lock_guard lock(mutex_);
-  --open_ops_;
-  open_memory_.release(op.memory);
-  changed_.notify_all();
+  op.memory = open_memory_.claim(memory);
 }
 
 void Progress::submit(const State& state) {
@@ -269,7 +250,8 @@ std::uint32_t Progress::op_limit() const {
 }
 
 bool Progress::may_take(const Request::State& op) const {
-  if (resuming_ || is_resizing() || (retry_ && retry_->is_busy()) || run_question_) return false;
+  if (resuming_ || is_resizing() || run_question_) return false;
+  if (retry_ && (retry_->is_busy() || retry_->log.is_full())) return false;
   const std::uint32_t limit = op_limit();
   if (limit == kNoOp) return true;
   const std::uint32_t number = op.number ? *op.number - first_op_ : 0;
@@ -459,8 +441,6 @@ void Progress::publish_finished(Instant now) {
   {
     // Done before its waiters wake up: their next call may use the same memory.
     const std::lock_guard lock(mutex_);
-    if (open_ops_ >= kMaxOpenOps) changed_.notify_all();
-    open_ops_ -= ended_.size();
     for (const State& op : ended_) {
       open_memory_.release(op->memory);
       if (op == vote_) deciding_ = true;

@@ -75,13 +75,9 @@ class Progress {
   // submitted.
   void share_ops() { shares_ops_ = true; }
 
-  // Any thread. Reserves the op's memory and a place among the open ops, both until it is finished.
-  // Waits for a place; returns false if `cancelled`, called now and then, has ended the wait.
-  // Throws std::invalid_argument if the memory is in use (worker/api/open_memory.h).
-  bool reserve(Request::State& op, const CallMemory& memory,
-               const std::function<bool()>& cancelled);
-  // Releases an op that was reserved and will not be submitted.
-  void give_back(const Request::State& op);
+  // Any thread. Reserves the op's memory until it is finished. Never waits, however many ops are
+  // open. Throws std::invalid_argument if the memory is in use (worker/api/open_memory.h).
+  void reserve(Request::State& op, const CallMemory& memory);
   // Any thread, once after reserve(). Its parts are submitted in their order, without parts of
   // other ops between them.
   void submit(const State& state);
@@ -199,9 +195,8 @@ class Progress {
   mutable std::mutex mutex_;  // of the next block
   std::condition_variable changed_;
   std::vector<State> inbox_;
-  std::size_t open_ops_ = 0;  // reserved, not finished
-  OpenMemory open_memory_;    // memory of those
-  bool joined_ = false;       // or failed
+  OpenMemory open_memory_;  // memory of those
+  bool joined_ = false;     // or failed
   std::optional<Failure> join_failure_;
   std::optional<Failure> end_;  // see end()
   State vote_;

@@ -12,7 +12,8 @@
 //
 // When is an op known to be everywhere? A rank sends seq s of a shard only when it holds all
 // results up to s − W (rule 2). So a result that all ranks have sent data for says that all of them
-// hold what was W chunks before. And no rank has more than `kMaxOpenOps` ops open.
+// hold what was W chunks before. And no rank has more than `kMaxOpenOps` ops open: further ones
+// wait to begin.
 //
 // Belongs to the progress thread.
 #pragma once
@@ -32,7 +33,7 @@
 
 namespace tributary::worker {
 
-// Ops that a communicator may have open; a further call waits.
+// Ops that have begun and are not delivered, at most.
 inline constexpr std::size_t kMaxOpenOps = 4096;
 
 class RetryLog {
@@ -45,6 +46,8 @@ class RetryLog {
 
   // An epoch begins. `all_hold`: every rank has the results of all ops that were delivered here.
   void start(const wire::StartInfo& info, bool all_hold);
+  // No op may begin before another one is delivered.
+  [[nodiscard]] bool is_full() const { return end_ - held_ >= kMaxOpenOps; }
   // The op's parts are about to go to the sessions.
   void begin(const State& op);
   // All parts have finished; the op's failure, if it has one, is its own.

@@ -17,9 +17,9 @@ namespace {
 // How often a waiting call checks whether it was cancelled.
 constexpr Duration kLookPeriod = Duration::ms(50);
 
-[[noreturn]] void throw_cancelled(std::uint32_t job, const char* what) {
+[[noreturn]] void throw_cancelled(std::uint32_t job) {
   throw CommunicatorError(wire::Reason::none, {},
-                          "job " + std::to_string(job) + ": " + what + " was cancelled");
+                          "job " + std::to_string(job) + ": joining was cancelled");
 }
 
 std::unique_ptr<Transport> connect(const CommunicatorOptions& options, const std::string& address) {
@@ -27,7 +27,7 @@ std::unique_ptr<Transport> connect(const CommunicatorOptions& options, const std
     return make_transport(address, options.job, options.rank,
                           {options.join_timeout, options.cancelled});
   } catch (const ConnectCancelled&) {
-    throw_cancelled(options.job, "joining");
+    throw_cancelled(options.job);
   }
 }
 
@@ -107,7 +107,7 @@ Switches::Switches(const CommunicatorOptions& options) : options_(options), size
 void Switches::join() {
   for (const auto& progress : all_) {
     while (!progress->wait_joined(options_.cancelled ? kLookPeriod : Duration::seconds(3600)))
-      if (options_.cancelled && options_.cancelled()) throw_cancelled(options_.job, "joining");
+      if (options_.cancelled && options_.cancelled()) throw_cancelled(options_.job);
     if (const auto& failure = progress->join_failure())
       throw CommunicatorError(failure->reason, failure->ranks, failure->text);
   }
@@ -135,7 +135,7 @@ void Switches::agree() {
     op.reduce_op = wire::ReduceOp::max;
     State& state = ops.emplace_back(std::make_shared<Request::State>());
     split_for(*all_[place], op, {}, *state);
-    reserve(*all_[place], *state, {});
+    all_[place]->reserve(*state, {});
     all_[place]->submit(state);
   }
   for (const State& op : ops)
@@ -159,18 +159,13 @@ void Switches::split_for(Progress& progress, const Op& op, const Travel& travel,
     split(op, options_.rank, size(), job, state);
 }
 
-void Switches::reserve(Progress& progress, Request::State& state, const CallMemory& memory) {
-  if (!progress.reserve(state, memory, options_.cancelled))
-    throw_cancelled(options_.job, "the call");
-}
-
 void Switches::start(const State& whole, const Op& op, const CallMemory& memory,
                      const Travel& travel) {
   if (wire::concerns_model(op.collective)) has_models_ = true;
   if (all_.size() > 1) return start_sharded(whole, op, memory, travel);
   Progress& only = *all_.front();
   split_for(only, op, travel, *whole);
-  reserve(only, *whole, memory);
+  only.reserve(*whole, memory);
   clear_unless_root(op);
   only.submit(whole);
 }
@@ -213,29 +208,12 @@ std::vector<Switches::Shard> Switches::cut(const Op& op, const Travel& travel) c
   return shards;
 }
 
-// Reserves all of them or none.
-void Switches::reserve_all(std::vector<Shard>& shards) {
-  for (std::size_t i = 0; i < shards.size(); ++i) {
-    try {
-      reserve(*all_[shards[i].at], *shards[i].state, {});
-    } catch (const CommunicatorError&) {
-      while (i-- > 0) all_[shards[i].at]->give_back(*shards[i].state);
-      throw;
-    }
-  }
-}
-
 void Switches::start_sharded(const State& whole, const Op& op, const CallMemory& memory,
                              const Travel& travel) {
   const std::lock_guard lock(order_);
   whole->memory = memory_.claim(memory);
   std::vector<Shard> shards = cut(op, travel);
-  try {
-    reserve_all(shards);
-  } catch (...) {
-    memory_.release(whole->memory);
-    throw;
-  }
+  for (const Shard& shard : shards) all_[shard.at]->reserve(*shard.state, {});
   clear_unless_root(op);
   if (next_op_ != kNoOp) ++next_op_;
   const auto sharded = std::make_shared<ShardedOp>(
@@ -295,7 +273,7 @@ bool Switches::resize(std::uint32_t wanted) {
   op.reduce_op = wire::ReduceOp::max;
   const auto state = std::make_shared<Request::State>();
   split_for(progress, op, {}, *state);
-  reserve(progress, *state, {});
+  progress.reserve(*state, {});
   progress.begin_vote(state);
   progress.submit(state);
   wait_for_vote(*state, progress);

@@ -37,7 +37,7 @@ class Switches {
     std::optional<std::int32_t> exponent;
   };
   // Any thread. Cuts the op, reserves its memory and starts it; `whole` ends with it. Throws
-  // std::invalid_argument if the memory is in use, CommunicatorError if the caller cancelled.
+  // std::invalid_argument if the memory is in use.
   void start(const std::shared_ptr<Request::State>& whole, const Op& op, const CallMemory& memory,
              const Travel& travel);
 
@@ -78,12 +78,10 @@ class Switches {
   void agree();
   void split_for(Progress& progress, const Op& op, const Travel& travel,
                  Request::State& state) const;
-  void reserve(Progress& progress, Request::State& state, const CallMemory& memory);
   void clear_unless_root(const Op& op) const;
   void start_sharded(const State& whole, const Op& op, const CallMemory& memory,
                      const Travel& travel);
   [[nodiscard]] std::vector<Shard> cut(const Op& op, const Travel& travel) const;
-  void reserve_all(std::vector<Shard>& shards);
 
   const CommunicatorOptions options_;
   std::atomic<std::uint32_t> size_;  // of the job, now

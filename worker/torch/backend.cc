@@ -43,11 +43,16 @@ Backend::~Backend() {
       const std::lock_guard lock(all_mutex());
       all_backends().erase(this);
     }
-    close();
+    end();
   });
 }
 
 void Backend::close() {
+  // A join that is under way needs the interpreter's lock to end.
+  membership_.agreement().unlocked([this] { end(); });
+}
+
+void Backend::end() {
   bool failed = false;
   {
     const std::lock_guard lock(mutex_);
@@ -71,9 +76,9 @@ std::pair<std::uint64_t, std::uint64_t> Backend::calls() const {
   return {to_switch_, to_inner_};
 }
 
-Communicator* Backend::route(const CallKind& kind) {
+std::shared_ptr<Communicator> Backend::route(const CallKind& kind) {
   Verdict verdict = decide(kind, static_cast<std::uint32_t>(size_), options_.thresholds);
-  Communicator* communicator = nullptr;
+  std::shared_ptr<Communicator> communicator;
   if (verdict.to_switch) {
     communicator = membership_.communicator();
     if (communicator == nullptr) verdict = {false, membership_.why_not()};
@@ -107,6 +112,7 @@ WorkPointer Backend::finish_start(const CallKind& kind, Started started) {
     }
     in_flight_.push_back(work);
   }
+  started.communicator.reset();  // after close() the op ends with it
   if (work->must_be_finished()) completer_->add(work);
   return work;
 }
@@ -117,12 +123,11 @@ WorkPointer Backend::allreduce_of(std::vector<at::Tensor>& tensors, const c10d::
                                   const std::function<WorkPointer()>& inner) {
   TORCH_CHECK(!tensors.empty(), "tributary: all_reduce of no tensor");
   const CallKind kind = kind_of(wire::Collective::allreduce, tensors, &op, "all_reduce");
-  Communicator* const communicator = route(kind);
-  if (communicator == nullptr) return inner();
-  Started s;
+  Started s{route(kind)};
+  if (s.communicator == nullptr) return inner();
   HostMemory memory = HostMemory::pack(tensors);
   s.requests.push_back(
-      communicator->allreduce(memory.data(), memory.count(), kind.dtype, *kind.op, encoding));
+      s.communicator->allreduce(memory.data(), memory.count(), kind.dtype, *kind.op, encoding));
   s.call = {type,     "tributary:all_reduce", describe(kind), tensors, tensors, {memory},
             {memory}, set_or_zero(timeout)};
   return finish_start(kind, std::move(s));
@@ -155,12 +160,11 @@ WorkPointer Backend::reduce(std::vector<at::Tensor>& tensors, const c10d::Reduce
   TORCH_CHECK(tensors.size() == 1, "tributary: reduce takes one tensor, not ", tensors.size());
   check_root("reduce", opts.rootRank, size_);
   const CallKind kind = kind_of(wire::Collective::reduce, tensors, &opts.reduceOp, "reduce");
-  Communicator* const communicator = route(kind);
-  if (communicator == nullptr) return inner_->reduce(tensors, opts);
-  Started s;
+  Started s{route(kind)};
+  if (s.communicator == nullptr) return inner_->reduce(tensors, opts);
   HostMemory memory = HostMemory::pack(tensors);
-  s.requests.push_back(communicator->reduce(memory.data(), memory.count(), kind.dtype, *kind.op,
-                                            static_cast<std::uint32_t>(opts.rootRank)));
+  s.requests.push_back(s.communicator->reduce(memory.data(), memory.count(), kind.dtype, *kind.op,
+                                              static_cast<std::uint32_t>(opts.rootRank)));
   s.call = {
       c10d::OpType::REDUCE,     "tributary:reduce", describe(kind), tensors, tensors, {memory}, {},
       set_or_zero(opts.timeout)};
@@ -173,13 +177,12 @@ WorkPointer Backend::broadcast(std::vector<at::Tensor>& tensors,
   TORCH_CHECK(tensors.size() == 1, "tributary: broadcast takes one tensor, not ", tensors.size());
   check_root("broadcast", opts.rootRank, size_);
   const CallKind kind = kind_of(wire::Collective::broadcast, tensors, nullptr, "broadcast");
-  Communicator* const communicator = route(kind);
-  if (communicator == nullptr) return inner_->broadcast(tensors, opts);
+  Started s{route(kind)};
+  if (s.communicator == nullptr) return inner_->broadcast(tensors, opts);
   const bool is_root = opts.rootRank == rank_;
-  Started s;
   HostMemory memory = is_root ? HostMemory::pack(tensors) : HostMemory::room_for(tensors);
-  s.requests.push_back(communicator->broadcast(memory.data(), memory.count(), kind.dtype,
-                                               static_cast<std::uint32_t>(opts.rootRank)));
+  s.requests.push_back(s.communicator->broadcast(memory.data(), memory.count(), kind.dtype,
+                                                 static_cast<std::uint32_t>(opts.rootRank)));
   s.call = {c10d::OpType::BROADCAST,
             "tributary:broadcast",
             describe(kind),
@@ -195,10 +198,9 @@ WorkPointer Backend::broadcast(std::vector<at::Tensor>& tensors,
 WorkPointer Backend::barrier(const c10d::BarrierOptions& opts) {
   CallKind kind;
   kind.collective = wire::Collective::barrier;
-  Communicator* const communicator = route(kind);
-  if (communicator == nullptr) return inner_->barrier(opts);
-  Started s;
-  s.requests.push_back(communicator->barrier_async());
+  Started s{route(kind)};
+  if (s.communicator == nullptr) return inner_->barrier(opts);
+  s.requests.push_back(s.communicator->barrier_async());
   s.call = {c10d::OpType::BARRIER,    "tributary:barrier", "barrier", {}, {}, {}, {},
             set_or_zero(opts.timeout)};
   return finish_start(kind, std::move(s));

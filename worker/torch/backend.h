@@ -85,8 +85,9 @@ class Backend final : public BackendBase {
   void setSequenceNumberForGroup() override { inner_->setSequenceNumberForGroup(); }
   uint64_t getSequenceNumberForGroup() override { return inner_->getSequenceNumberForGroup(); }
 
-  // Ends the membership; every later call throws. May be called again. Newer versions of PyTorch
-  // call the other two when a group is destroyed.
+  // Ends the membership; every later call throws, and so does one that is still joining, on
+  // whatever thread. May be called again. Newer versions of PyTorch call the other two when a group
+  // is destroyed.
   void close();
   virtual void shutdown() { close(); }
   virtual void abort() { close(); }
@@ -101,12 +102,14 @@ class Backend final : public BackendBase {
 
  private:
   struct Started {
-    SwitchWork::Call call;
-    std::vector<Request> requests;
+    std::shared_ptr<Communicator> communicator;  // close() may come at any time
+    SwitchWork::Call call = {};
+    std::vector<Request> requests = {};
   };
 
+  void end();
   // The communicator for this call, or nullptr: the call goes to the inner group.
-  Communicator* route(const CallKind& kind);
+  std::shared_ptr<Communicator> route(const CallKind& kind);
   WorkPointer finish_start(const CallKind& kind, Started started);
   WorkPointer allreduce_of(std::vector<at::Tensor>& tensors, const c10d::ReduceOp& op,
                            std::chrono::milliseconds timeout, c10d::OpType type,

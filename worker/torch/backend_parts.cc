@@ -47,14 +47,13 @@ WorkPointer Backend::gather_parts(std::vector<std::vector<at::Tensor>> outputs,
     check_types(inputs[i], outputs[i], "all_gather");
     kind.dense_on_one_layout &= all_have(outputs[i], inputs[i].numel());
   }
-  Communicator* const communicator = route(kind);
-  if (communicator == nullptr) return inner();
-  Started s;
+  Started s{route(kind)};
+  if (s.communicator == nullptr) return inner();
   s.call = {type, "tributary:all_gather", describe(kind), inputs, {}, {}, {}, set_or_zero(timeout)};
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     HostMemory in = HostMemory::pack({inputs[i]});
     HostMemory out = HostMemory::room_for(outputs[i]);
-    s.requests.push_back(communicator->all_gather(in.data(), out.data(), in.count(), kind.dtype));
+    s.requests.push_back(s.communicator->all_gather(in.data(), out.data(), in.count(), kind.dtype));
     s.call.results.insert(s.call.results.end(), outputs[i].begin(), outputs[i].end());
     s.call.used.push_back(in);
     s.call.received.push_back(out);
@@ -124,11 +123,10 @@ WorkPointer Backend::scatter_parts(std::vector<at::Tensor> outputs,
   TORCH_CHECK(even, "tributary: reduce_scatter needs inputs of the output's size");
   TORCH_CHECK(kind.op || size_ == 1, "tributary: reduce_scatter of ", all.front().scalar_type(),
               " with ", name_of(op), ": the switch does not have it, and neither has Gloo");
-  Communicator* const communicator = route(kind);
-  Started s;
+  Started s{route(kind)};
   s.call = {type, "tributary:reduce_scatter", describe(kind), all, outputs, {},
             {},   set_or_zero(timeout)};
-  if (communicator == nullptr) {
+  if (s.communicator == nullptr) {
     TORCH_CHECK(size_ == 1, "tributary: reduce_scatter needs a job of the switch (",
                 membership_.why_not(), "); Gloo has no reduce_scatter");
     for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i].detach().copy_(inputs[i].front());
@@ -138,7 +136,7 @@ WorkPointer Backend::scatter_parts(std::vector<at::Tensor> outputs,
     HostMemory in = HostMemory::pack(inputs[i]);
     HostMemory out = HostMemory::room_for({outputs[i]});
     s.requests.push_back(
-        communicator->reduce_scatter(in.data(), out.data(), out.count(), kind.dtype, *kind.op));
+        s.communicator->reduce_scatter(in.data(), out.data(), out.count(), kind.dtype, *kind.op));
     s.call.used.push_back(in);
     s.call.received.push_back(out);
   }

@@ -5,24 +5,37 @@
 
 namespace tributary::torch_backend {
 
-Communicator* Membership::communicator() {
-  const std::lock_guard lock(mutex_);
-  if (!bound_) {
-    bound_ = true;
-    try {
-      join();
-    } catch (...) {
-      failure_ = std::current_exception();
-    }
-  }
-  if (left_) throw std::runtime_error("tributary: this process group has been destroyed");
-  if (failure_) std::rethrow_exception(failure_);
-  return communicator_.get();
+void Membership::set(Stage stage) {
+  stage_ = stage;
+  changed_.notify_all();
 }
 
-void Membership::join() {
+std::shared_ptr<Communicator> Membership::communicator() {
+  std::unique_lock lock(mutex_);
+  if (stage_ == Stage::unbound && !leaves_) {
+    set(Stage::joining);
+    lock.unlock();
+    std::shared_ptr<Communicator> joined;
+    std::exception_ptr failure;
+    try {
+      joined = join();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    lock.lock();
+    communicator_ = std::move(joined);
+    failure_ = failure;
+    set(Stage::bound);
+  }
+  changed_.wait(lock, [this] { return stage_ != Stage::joining; });
+  if (leaves_) throw std::runtime_error("tributary: this process group has been destroyed");
+  if (failure_) std::rethrow_exception(failure_);
+  return communicator_;
+}
+
+std::shared_ptr<Communicator> Membership::join() {
   binding_ = agreement_->bind();
-  if (!binding_.job) return;
+  if (!binding_.job) return nullptr;
   CommunicatorOptions options;
   options.job = *binding_.job;
   options.rank = rank_;
@@ -30,18 +43,37 @@ void Membership::join() {
   options.address = binding_.address;
   options.join_timeout = timeout_;
   options.op_timeout = timeout_;
-  options.cancelled = [this] { return agreement_->interrupted(); };
+  options.cancelled = [this] { return leaves_ || agreement_->interrupted(); };
   auto joined = Communicator::create(options);
   agreement_->joined(joined->epoch());
-  communicator_ = std::move(joined);
+  // Other groups may have the job once this rank is not in it any more.
+  return {joined.release(), [this](Communicator* own) {
+            delete own;
+            if (::getpid() == process_) agreement_->release();
+          }};
 }
 
 void Membership::leave(bool failed) {
-  const std::lock_guard lock(mutex_);
-  if (std::exchange(left_, true) || !binding_.job) return;
-  if (communicator_ && !failed) agreement_->wait_for_all();
-  communicator_.reset();
-  agreement_->release();
+  if (::getpid() != process_) return;  // a forked child has no thread that joins or has to be told
+  std::unique_lock lock(mutex_);
+  if (leaves_.exchange(true)) {
+    changed_.wait(lock, [this] { return stage_ == Stage::left; });
+    return;
+  }
+  if (stage_ == Stage::joining) {
+    lock.unlock();
+    agreement_->cancel();
+    lock.lock();
+    changed_.wait(lock, [this] { return stage_ != Stage::joining; });
+  }
+  auto own = std::exchange(communicator_, nullptr);
+  const bool only_claimed = own == nullptr && binding_.job;
+  lock.unlock();
+  if (own && !failed) agreement_->wait_for_all();
+  own.reset();
+  if (only_claimed) agreement_->release();
+  lock.lock();
+  set(Stage::left);
 }
 
 }  // namespace tributary::torch_backend

@@ -43,6 +43,7 @@ class PythonAgreement final : public Agreement {
     const py::gil_scoped_acquire held;
     plain([&] { return object_.attr("joined")(epoch).is_none(); });
   }
+  void cancel() noexcept override { call_quietly("cancel"); }
   void wait_for_all() noexcept override { call_quietly("wait_for_all"); }
   void release() noexcept override { call_quietly("release"); }
   bool interrupted() override {

@@ -1,6 +1,7 @@
 // A manager's document among the changes of a running switch: older ones, `set`, and what is kept.
 #include <gmock/gmock.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "control/change/running_config.h"
@@ -32,6 +33,7 @@ class AssignedConfigTest : public testing::Test {
  protected:
   config::SwitchConfig in_force = config::switch_config(config::parse_document(kFile, "f", "s"));
   std::string kept;
+  std::uint64_t kept_term = 0;
   bool disk_is_full = false;
   std::string file = kFile;
   RunningConfig running{
@@ -46,6 +48,12 @@ class AssignedConfigTest : public testing::Test {
        [this](const std::string& text) {
          if (disk_is_full) throw std::runtime_error("disk full");
          kept = text;
+       },
+       [this](std::uint64_t term) {
+         if (term > kept_term) {
+           EXPECT_FALSE(kept.starts_with("term: " + std::to_string(term) + "\n"));
+         }
+         kept_term = term;
        }}};
 
   std::string refusal(const std::string& text) {
@@ -63,6 +71,7 @@ TEST_F(AssignedConfigTest, BringsJobsAndIsKept) {
             "jobs: 7 added; 0 as before");
   EXPECT_EQ(in_force.jobs.at(0).id, 7u);
   EXPECT_EQ(kept, document(1, 1, 7));
+  EXPECT_EQ(kept_term, 1u);
   EXPECT_EQ(running.assigned()[0]["jobs"], "j");
 }
 
@@ -91,6 +100,58 @@ TEST_F(AssignedConfigTest, SetRefusesAssignedKeysAndAReloadKeepsThem) {
   EXPECT_EQ(in_force.jobs.size(), 1u);
   running.reload();
   EXPECT_EQ(in_force.jobs.size(), 1u);
+}
+
+TEST_F(AssignedConfigTest, WhatCouldNotBeKeptIsTriedAgain) {
+  disk_is_full = true;
+  refusal(document(1, 1, 7));
+  EXPECT_EQ(running.assigned()[0]["kept"], false);
+  EXPECT_THAT(refusal(document(1, 1, 7)), HasSubstr("a restart would not know it: disk full"));
+  disk_is_full = false;
+  EXPECT_EQ(running.assign({"a.yaml", document(1, 1, 7), false})["change"], "");
+  EXPECT_EQ(kept, document(1, 1, 7));
+  EXPECT_EQ(running.assigned()[0]["kept"], true);
+}
+
+TEST_F(AssignedConfigTest, TheLargestTermBlocksNothingOnceItIsForgotten) {
+  constexpr int kMost = std::numeric_limits<int>::max();
+  running.assign({"a.yaml", document(kMost, kMost, 7), false});
+  EXPECT_THAT(refusal(document(2, 1, 8)), HasSubstr("or `forget_term` before it"));
+  running.assign({.forget_term = true});
+  EXPECT_EQ(kept_term, 0u);
+  EXPECT_EQ(in_force.jobs.at(0).id, 7u) << "what is in force stays";
+  running.assign({"a.yaml", document(2, 1, 8), false});
+  EXPECT_EQ(in_force.jobs.at(0).id, 8u);
+  EXPECT_EQ(kept_term, 2u);
+  EXPECT_THAT(refusal(document(1, 9, 7)), HasSubstr("term 2, revision 1 is in force"));
+}
+
+// The client need not be allowed to read the file that it names.
+TEST_F(AssignedConfigTest, NoErrorQuotesAFileThatIsNoDocument) {
+  for (const char* text : {"root:$6$secret:19000:0:::\n", "secret", "- secret\n", "secret: 1\n",
+                           "term: secret\nnode: secret\n", "\"secret", "{secret", "&secret a"}) {
+    const std::string error = refusal(text);
+    EXPECT_THAT(error, HasSubstr("a.yaml: is no assigned document")) << text;
+    EXPECT_THAT(error, testing::Not(HasSubstr("secret"))) << text;
+  }
+  EXPECT_THAT(refusal("term: x\nrevision: 1\nnode: s\ntopology: {}\n"), HasSubstr("'x'"));
+}
+
+TEST(AssignedConfig, ATermThatWasSeenCountsWithoutItsDocument) {
+  config::SwitchConfig in_force = config::switch_config(config::parse_document(kFile, "f", "s"));
+  RunningConfig running(
+      config::parse_document(kFile, "f", "s"),
+      {[] { return std::string(kFile); },
+       [&](const config::SwitchConfig& next) { return config::difference(in_force, next); },
+       [&](const config::SwitchConfig& next) {
+         auto change = config::difference(in_force, next);
+         in_force = next;
+         return change;
+       }},
+      {}, config::Version{3, 0});
+  EXPECT_THROW(running.assign({"a.yaml", document(2, 9, 7), false}), std::invalid_argument);
+  running.assign({"a.yaml", document(3, 1, 7), false});
+  EXPECT_EQ(in_force.jobs.at(0).id, 7u);
 }
 
 TEST_F(AssignedConfigTest, AFileThatGetsJobsIsRefused) {

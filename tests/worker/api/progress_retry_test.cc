@@ -171,7 +171,7 @@ class ModelOps : public ::testing::Test {
     else
       split(op, 0, 1, agreed.info, *state);
     state->cut_by = agreed.number;
-    progress_->reserve(*state, {}, {});
+    progress_->reserve(*state, {});
     progress_->submit(state);
     return state;
   }

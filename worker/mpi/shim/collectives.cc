@@ -103,7 +103,9 @@ bool is_plain(MPI_Comm comm) {
 
 TRIBUTARY_MPI_DEFINE(Allreduce, const void* send, void* receive, int count, MPI_Datatype type,
                      MPI_Op op, MPI_Comm comm) {
-  const auto own = [&] { return real().Allreduce(send, receive, count, type, op, comm); };
+  const auto own = [&] {
+    return forward(&MpiFunctions::Allreduce, send, receive, count, type, op, comm);
+  };
   if (stays_with_mpi(Kind::allreduce, size_of(type, count))) return own();
   return carry_out(
       reduction("MPI_Allreduce", Kind::allreduce, send, receive, count, type, op, comm), own);
@@ -111,7 +113,9 @@ TRIBUTARY_MPI_DEFINE(Allreduce, const void* send, void* receive, int count, MPI_
 
 TRIBUTARY_MPI_DEFINE(Iallreduce, const void* send, void* receive, int count, MPI_Datatype type,
                      MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  const auto own = [&] { return real().Iallreduce(send, receive, count, type, op, comm, request); };
+  const auto own = [&] {
+    return forward(&MpiFunctions::Iallreduce, send, receive, count, type, op, comm, request);
+  };
   if (stays_with_mpi(Kind::allreduce, size_of(type, count))) return own();
   return carry_out_later(
       reduction("MPI_Iallreduce", Kind::allreduce, send, receive, count, type, op, comm), request,
@@ -120,7 +124,9 @@ TRIBUTARY_MPI_DEFINE(Iallreduce, const void* send, void* receive, int count, MPI
 
 TRIBUTARY_MPI_DEFINE(Reduce, const void* send, void* receive, int count, MPI_Datatype type,
                      MPI_Op op, int root, MPI_Comm comm) {
-  const auto own = [&] { return real().Reduce(send, receive, count, type, op, root, comm); };
+  const auto own = [&] {
+    return forward(&MpiFunctions::Reduce, send, receive, count, type, op, root, comm);
+  };
   if (stays_with_mpi(Kind::reduce, size_of(type, count))) return own();
   Call call = reduction("MPI_Reduce", Kind::reduce, send, receive, count, type, op, comm);
   call.root = root;
@@ -130,7 +136,7 @@ TRIBUTARY_MPI_DEFINE(Reduce, const void* send, void* receive, int count, MPI_Dat
 TRIBUTARY_MPI_DEFINE(Ireduce, const void* send, void* receive, int count, MPI_Datatype type,
                      MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
   const auto own = [&] {
-    return real().Ireduce(send, receive, count, type, op, root, comm, request);
+    return forward(&MpiFunctions::Ireduce, send, receive, count, type, op, root, comm, request);
   };
   if (stays_with_mpi(Kind::reduce, size_of(type, count))) return own();
   Call call = reduction("MPI_Ireduce", Kind::reduce, send, receive, count, type, op, comm);
@@ -139,14 +145,16 @@ TRIBUTARY_MPI_DEFINE(Ireduce, const void* send, void* receive, int count, MPI_Da
 }
 
 TRIBUTARY_MPI_DEFINE(Bcast, void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
-  const auto own = [&] { return real().Bcast(buffer, count, type, root, comm); };
+  const auto own = [&] { return forward(&MpiFunctions::Bcast, buffer, count, type, root, comm); };
   if (stays_with_mpi(Kind::bcast, size_of(type, count)) || !is_plain(comm)) return own();
   return carry_out(broadcast("MPI_Bcast", buffer, count, type, root, comm), own);
 }
 
 TRIBUTARY_MPI_DEFINE(Ibcast, void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm,
                      MPI_Request* request) {
-  const auto own = [&] { return real().Ibcast(buffer, count, type, root, comm, request); };
+  const auto own = [&] {
+    return forward(&MpiFunctions::Ibcast, buffer, count, type, root, comm, request);
+  };
   if (stays_with_mpi(Kind::bcast, size_of(type, count)) || !is_plain(comm)) return own();
   return carry_out_later(broadcast("MPI_Ibcast", buffer, count, type, root, comm), request, own);
 }
@@ -154,10 +162,10 @@ TRIBUTARY_MPI_DEFINE(Ibcast, void* buffer, int count, MPI_Datatype type, int roo
 TRIBUTARY_MPI_DEFINE(Allgather, const void* send, int send_count, MPI_Datatype send_type,
                      void* receive, int receive_count, MPI_Datatype receive_type, MPI_Comm comm) {
   const auto own = [&] {
-    return real().Allgather(send, send_count, send_type, receive, receive_count, receive_type,
-                            comm);
+    return forward(&MpiFunctions::Allgather, send, send_count, send_type, receive, receive_count,
+                   receive_type, comm);
   };
-  if (runtime() == nullptr || !is_plain(comm)) return own();
+  if (runtime() == nullptr || is_forwarding() || !is_plain(comm)) return own();
   const Call call = gathering("MPI_Allgather", send, send_count, send_type, receive, receive_count,
                               receive_type, comm);
   return stays_with_mpi(call.kind, call.bytes) ? own() : carry_out(call, own);
@@ -167,10 +175,10 @@ TRIBUTARY_MPI_DEFINE(Iallgather, const void* send, int send_count, MPI_Datatype 
                      void* receive, int receive_count, MPI_Datatype receive_type, MPI_Comm comm,
                      MPI_Request* request) {
   const auto own = [&] {
-    return real().Iallgather(send, send_count, send_type, receive, receive_count, receive_type,
-                             comm, request);
+    return forward(&MpiFunctions::Iallgather, send, send_count, send_type, receive, receive_count,
+                   receive_type, comm, request);
   };
-  if (runtime() == nullptr || !is_plain(comm)) return own();
+  if (runtime() == nullptr || is_forwarding() || !is_plain(comm)) return own();
   const Call call = gathering("MPI_Iallgather", send, send_count, send_type, receive, receive_count,
                               receive_type, comm);
   return stays_with_mpi(call.kind, call.bytes) ? own() : carry_out_later(call, request, own);
@@ -179,9 +187,9 @@ TRIBUTARY_MPI_DEFINE(Iallgather, const void* send, int send_count, MPI_Datatype 
 TRIBUTARY_MPI_DEFINE(Reduce_scatter_block, const void* send, void* receive, int count,
                      MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   const auto own = [&] {
-    return real().Reduce_scatter_block(send, receive, count, type, op, comm);
+    return forward(&MpiFunctions::Reduce_scatter_block, send, receive, count, type, op, comm);
   };
-  if (runtime() == nullptr || !is_plain(comm)) return own();
+  if (runtime() == nullptr || is_forwarding() || !is_plain(comm)) return own();
   const Call call = scattering("MPI_Reduce_scatter_block", send, receive, count, type, op, comm);
   return stays_with_mpi(call.kind, call.bytes) ? own() : carry_out(call, own);
 }
@@ -189,9 +197,10 @@ TRIBUTARY_MPI_DEFINE(Reduce_scatter_block, const void* send, void* receive, int 
 TRIBUTARY_MPI_DEFINE(Ireduce_scatter_block, const void* send, void* receive, int count,
                      MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   const auto own = [&] {
-    return real().Ireduce_scatter_block(send, receive, count, type, op, comm, request);
+    return forward(&MpiFunctions::Ireduce_scatter_block, send, receive, count, type, op, comm,
+                   request);
   };
-  if (runtime() == nullptr || !is_plain(comm)) return own();
+  if (runtime() == nullptr || is_forwarding() || !is_plain(comm)) return own();
   const Call call = scattering("MPI_Ireduce_scatter_block", send, receive, count, type, op, comm);
   return stays_with_mpi(call.kind, call.bytes) ? own() : carry_out_later(call, request, own);
 }
@@ -199,8 +208,11 @@ TRIBUTARY_MPI_DEFINE(Ireduce_scatter_block, const void* send, void* receive, int
 // Equal parts are handled like MPI_Reduce_scatter_block; others go to MPI.
 TRIBUTARY_MPI_DEFINE(Reduce_scatter, const void* send, void* receive, const int counts[],
                      MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-  const auto own = [&] { return real().Reduce_scatter(send, receive, counts, type, op, comm); };
-  if (runtime() == nullptr || !is_plain(comm) || !all_equal(counts, comm)) return own();
+  const auto own = [&] {
+    return forward(&MpiFunctions::Reduce_scatter, send, receive, counts, type, op, comm);
+  };
+  if (runtime() == nullptr || is_forwarding() || !is_plain(comm) || !all_equal(counts, comm))
+    return own();
   const Call call = scattering("MPI_Reduce_scatter", send, receive, counts[0], type, op, comm);
   return stays_with_mpi(call.kind, call.bytes) ? own() : carry_out(call, own);
 }
@@ -208,21 +220,22 @@ TRIBUTARY_MPI_DEFINE(Reduce_scatter, const void* send, void* receive, const int 
 TRIBUTARY_MPI_DEFINE(Ireduce_scatter, const void* send, void* receive, const int counts[],
                      MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   const auto own = [&] {
-    return real().Ireduce_scatter(send, receive, counts, type, op, comm, request);
+    return forward(&MpiFunctions::Ireduce_scatter, send, receive, counts, type, op, comm, request);
   };
-  if (runtime() == nullptr || !is_plain(comm) || !all_equal(counts, comm)) return own();
+  if (runtime() == nullptr || is_forwarding() || !is_plain(comm) || !all_equal(counts, comm))
+    return own();
   const Call call = scattering("MPI_Ireduce_scatter", send, receive, counts[0], type, op, comm);
   return stays_with_mpi(call.kind, call.bytes) ? own() : carry_out_later(call, request, own);
 }
 
 TRIBUTARY_MPI_DEFINE(Barrier, MPI_Comm comm) {
-  const auto own = [&] { return real().Barrier(comm); };
+  const auto own = [&] { return forward(&MpiFunctions::Barrier, comm); };
   if (stays_with_mpi(Kind::barrier, 0)) return own();
   return carry_out(meeting("MPI_Barrier", comm), own);
 }
 
 TRIBUTARY_MPI_DEFINE(Ibarrier, MPI_Comm comm, MPI_Request* request) {
-  const auto own = [&] { return real().Ibarrier(comm, request); };
+  const auto own = [&] { return forward(&MpiFunctions::Ibarrier, comm, request); };
   if (stays_with_mpi(Kind::barrier, 0)) return own();
   return carry_out_later(meeting("MPI_Ibarrier", comm), request, own);
 }

@@ -21,16 +21,16 @@ int wait_for_any(int count, MPI_Request requests[], Test test, Wait wait) {
 
 TRIBUTARY_MPI_DEFINE(Wait, MPI_Request* request, MPI_Status* status) {
   if (any_pending()) wait_pending(*request);
-  return real().Wait(request, status);
+  return forward(&MpiFunctions::Wait, request, status);
 }
 
 TRIBUTARY_MPI_DEFINE(Waitall, int count, MPI_Request requests[], MPI_Status statuses[]) {
   for (int i = 0; i < count && any_pending(); ++i) wait_pending(requests[i]);
-  return real().Waitall(count, requests, statuses);
+  return forward(&MpiFunctions::Waitall, count, requests, statuses);
 }
 
 TRIBUTARY_MPI_DEFINE(Waitany, int count, MPI_Request requests[], int* index, MPI_Status* status) {
-  const auto wait = [&] { return real().Waitany(count, requests, index, status); };
+  const auto wait = [&] { return forward(&MpiFunctions::Waitany, count, requests, index, status); };
   if (!any_pending()) return wait();
   return wait_for_any(
       count, requests,
@@ -45,7 +45,9 @@ TRIBUTARY_MPI_DEFINE(Waitany, int count, MPI_Request requests[], int* index, MPI
 
 TRIBUTARY_MPI_DEFINE(Waitsome, int count, MPI_Request requests[], int* done_count, int indices[],
                      MPI_Status statuses[]) {
-  const auto wait = [&] { return real().Waitsome(count, requests, done_count, indices, statuses); };
+  const auto wait = [&] {
+    return forward(&MpiFunctions::Waitsome, count, requests, done_count, indices, statuses);
+  };
   if (!any_pending()) return wait();
   return wait_for_any(
       count, requests,
@@ -59,27 +61,27 @@ TRIBUTARY_MPI_DEFINE(Waitsome, int count, MPI_Request requests[], int* done_coun
 
 TRIBUTARY_MPI_DEFINE(Test, MPI_Request* request, int* flag, MPI_Status* status) {
   complete_finished();
-  return real().Test(request, flag, status);
+  return forward(&MpiFunctions::Test, request, flag, status);
 }
 
 TRIBUTARY_MPI_DEFINE(Testall, int count, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
   complete_finished();
-  return real().Testall(count, requests, flag, statuses);
+  return forward(&MpiFunctions::Testall, count, requests, flag, statuses);
 }
 
 TRIBUTARY_MPI_DEFINE(Testany, int count, MPI_Request requests[], int* index, int* flag,
                      MPI_Status* status) {
   complete_finished();
-  return real().Testany(count, requests, index, flag, status);
+  return forward(&MpiFunctions::Testany, count, requests, index, flag, status);
 }
 
 TRIBUTARY_MPI_DEFINE(Testsome, int count, MPI_Request requests[], int* done_count, int indices[],
                      MPI_Status statuses[]) {
   complete_finished();
-  return real().Testsome(count, requests, done_count, indices, statuses);
+  return forward(&MpiFunctions::Testsome, count, requests, done_count, indices, statuses);
 }
 
 TRIBUTARY_MPI_DEFINE(Request_get_status, MPI_Request request, int* flag, MPI_Status* status) {
   complete_finished();
-  return real().Request_get_status(request, flag, status);
+  return forward(&MpiFunctions::Request_get_status, request, flag, status);
 }

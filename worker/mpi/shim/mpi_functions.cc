@@ -19,18 +19,28 @@ void look_up(Function& function, const char* name) {
   function = reinterpret_cast<Function>(found);
 }
 
-MpiFunctions look_up_all() {
-  MpiFunctions f;
-#define TRIBUTARY_MPI_LOOK_UP(name) look_up(f.name, "PMPI_" #name);
-  TRIBUTARY_MPI_FUNCTIONS(TRIBUTARY_MPI_LOOK_UP)
-#undef TRIBUTARY_MPI_LOOK_UP
-  return f;
-}
-
 }  // namespace
 
+constinit thread_local bool forwarding = false;
+
+#define TRIBUTARY_MPI_PUT_PMPI(name) look_up(f.name, "PMPI_" #name);
+#define TRIBUTARY_MPI_PUT_MPI(name) look_up(f.name, "MPI_" #name);
+
 const MpiFunctions& real() {
-  static const MpiFunctions functions = look_up_all();
+  static const MpiFunctions functions = [] {
+    MpiFunctions f;
+    TRIBUTARY_MPI_FUNCTIONS(TRIBUTARY_MPI_PUT_PMPI)
+    return f;
+  }();
+  return functions;
+}
+
+const MpiFunctions& next() {
+  static const MpiFunctions functions = [] {
+    MpiFunctions f;
+    TRIBUTARY_MPI_FUNCTIONS(TRIBUTARY_MPI_PUT_MPI)
+    return f;
+  }();
   return functions;
 }
 

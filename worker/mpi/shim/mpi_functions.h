@@ -1,8 +1,11 @@
 // MPI's own functions, which this library's functions of the same name replace.
 //
 // The library defines both MPI_Allreduce and PMPI_Allreduce, and so on: the Fortran bindings of
-// Open MPI, and other tools, call the latter. So its own calls go to the next definition in the
-// loader's order, which is MPI's.
+// Open MPI, and other tools, call the latter. So its own calls go to the next definition of PMPI_X
+// in the loader's order, which is MPI's. A call of the program that it leaves alone goes to the
+// next MPI_X, which is that of a profiling tool, if one is preloaded behind this library:
+//
+//   program ─▶ MPI_X here ─forward()─▶ the tool's MPI_X ─▶ PMPI_X here ─is_forwarding()─▶ MPI's
 #pragma once
 
 // Excludes the C++ bindings that MPI has removed.
@@ -33,7 +36,24 @@ struct MpiFunctions {
 #undef TRIBUTARY_MPI_DECLARE
 };
 
-// Looked up at first use. Ends the process if the loader finds no MPI.
-const MpiFunctions& real();
+// Both are looked up at first use, and end the process if the loader finds no MPI.
+const MpiFunctions& real();  // PMPI_X
+const MpiFunctions& next();  // MPI_X
+
+// True in calls that come from what forward() calls, on this thread.
+extern constinit thread_local bool forwarding __attribute__((tls_model("initial-exec")));
+inline bool is_forwarding() {
+  return forwarding;
+}
+
+// Passes a call on unchanged.
+template <typename... Parameters, typename... Arguments>
+int forward(int (*MpiFunctions::*function)(Parameters...), Arguments... arguments) {
+  if (forwarding) return (real().*function)(arguments...);
+  forwarding = true;
+  const int result = (next().*function)(arguments...);
+  forwarding = false;
+  return result;
+}
 
 }  // namespace tributary::mpi

@@ -17,10 +17,11 @@
 namespace tributary::mpi {
 
 // True if a call of so many bytes goes to MPI without any further check. This is the whole cost of
-// most calls.
+// most calls. Those of a profiling tool are not the program's.
 inline bool stays_with_mpi(Kind kind, std::size_t bytes) {
   const Runtime* const r = runtime();
-  return r == nullptr || (bytes < r->settings.threshold_of(kind) && !r->settings.log);
+  return r == nullptr || (bytes < r->settings.threshold_of(kind) && !r->settings.log) ||
+         is_forwarding();
 }
 
 // The binding whose job serves the call; null: the call goes to MPI. Binds a communicator that has

@@ -12,11 +12,14 @@ of a key for each job. A restart by torchrun has another prefix there, and claim
 import json
 import os
 import sys
+import threading
+import time
 from datetime import timedelta
 
 from .environment import fill_address
 
 _LINGER = timedelta(seconds=5)
+_LOOK_S = 0.02
 
 
 def share_settings(store, rank, settings, timeout):
@@ -29,7 +32,7 @@ def share_settings(store, rank, settings, timeout):
 
 
 class Agreement:
-    """One process group's. The extension module calls it, at most one thread at a time."""
+    """One process group's. The extension module calls it, on one thread, and cancel() on any."""
 
     def __init__(self, store, rank, size, timeout, address, jobs, group, places):
         self._store = store
@@ -41,6 +44,23 @@ class Agreement:
         self._group = group
         self._places = places
         self._claim = None
+        self._cancelled = threading.Event()
+
+    def cancel(self):
+        """bind() and joined() raise RuntimeError from now on, also those that block now."""
+        self._cancelled.set()
+
+    def _wait_for(self, key, what):
+        """The value of a key that rank 0 sets. The store's own wait() cannot be ended."""
+        end = time.monotonic() + self._timeout.total_seconds()
+        while not self._store.check([key]):
+            if self._cancelled.wait(_LOOK_S):
+                raise RuntimeError(f"group {self._group} was destroyed while rank {self._rank} "
+                                   f"waited for {what}")
+            if time.monotonic() > end:
+                raise RuntimeError(f"rank {self._rank} of group {self._group} has waited "
+                                   f"{self._timeout.total_seconds():g} s for {what}")
+        return self._store.get(key)
 
     def bind(self):
         """{job: int or None, address, why_not}; blocks until rank 0 has chosen."""
@@ -52,8 +72,7 @@ class Agreement:
                 raise
             self._store.set("tributary/binding", json.dumps(found))
         else:
-            self._store.wait(["tributary/binding"], self._timeout)
-            found = json.loads(self._store.get("tributary/binding"))
+            found = json.loads(self._wait_for("tributary/binding", "rank 0 to choose a job"))
         if "error" in found:
             raise RuntimeError(f"rank 0 of group {self._group} could not choose a job: "
                                + found["error"])
@@ -82,8 +101,7 @@ class Agreement:
     def joined(self, epoch):
         """Raises RuntimeError if rank 0 is in another epoch: some other process is in this one."""
         self._store.set(f"tributary/epoch/{self._rank}", str(epoch))
-        self._store.wait(["tributary/epoch/0"], self._timeout)
-        first = int(self._store.get("tributary/epoch/0"))
+        first = int(self._wait_for("tributary/epoch/0", "the epoch that rank 0 is in"))
         if first != epoch:
             raise RuntimeError(
                 f"rank {self._rank} of group {self._group} joined epoch {epoch} of its job, and rank "
