@@ -20,7 +20,7 @@ class ClientWatch {
   static constexpr Duration kReturns = Duration::seconds(1);
 
   // Longer than any lease: the client will not come back.
-  static constexpr Duration kForGood = Duration::seconds(1'000'000'000);
+  static constexpr Duration kForGood = Duration::seconds(100'000'000);
 
   struct Seen {
     bool connected = false;
