@@ -183,6 +183,8 @@ local e = {
   dropped = expert_info("dropped", "A receiver drops this packet", expert.group.PROTOCOL,
     expert.severity.WARN),
   bad_crc = expert_info("bad_crc", "Wrong CRC32C", expert.group.CHECKSUM, expert.severity.ERROR),
+  cut = expert_info("cut", "The capture has the beginning only", expert.group.UNDECODED,
+    expert.severity.CHAT),
 }
 local experts = {}
 for _, one in pairs(e) do experts[#experts + 1] = one end
@@ -307,15 +309,16 @@ local function drop(tree, why)
   tree:add_proto_expert_info(e.dropped, "A receiver drops this packet: " .. why)
 end
 
--- Returns what the summary says of them.
-local function add_extensions(tree, tvb, words)
+-- Returns what the summary says of them. Of a cut packet, those that the capture has whole.
+local function add_extensions(tree, tvb, words, is_cut)
   local at, stop, said = HEADER_BYTES, HEADER_BYTES + 4 * words, ""
-  while at + 4 <= stop do
+  while at + 4 <= math.min(stop, tvb:len()) do
     local number, length = tvb(at, 1):uint() % 0x80, 4 * tvb(at + 1, 1):uint()
     if length == 0 or at + length > stop then
       drop(tree, "an extension is longer than the area of extensions, or has no length")
       break
     end
+    if at + length > tvb:len() then break end
     local range, name = tvb(at, length), EXTENSIONS[number] or "unknown"
     local sub = tree:add(proto, range, "Extension: " .. name)
     sub:add(f["ext.critical"], range(0, 1))
@@ -324,7 +327,7 @@ local function add_extensions(tree, tvb, words)
     local reader = readers[number]
     if reader and length >= reader[1] then
       reader[2](sub, range)
-      if number == 5 then check_crc(sub, tvb, at) end
+      if number == 5 and not is_cut then check_crc(sub, tvb, at) end
       if number == 13 and length > 4 then said = said .. " " .. range(4):string() end
       if number == 1 and length > 4 then said = said .. " missing " .. range(4, 4):uint() end
       if number == 1 and length > 8 then said = said .. ", ..." end
@@ -361,17 +364,19 @@ local function is_widened(kind, count, size, bytes)
     bytes == 4 * count
 end
 
-local function add_elements(tree, tvb, at, kind, dtype, count, encoding)
-  local size, bytes = DTYPE_BYTES[dtype], tvb:len() - at
+-- `whole`: bytes of the packet, of which the capture may have fewer.
+local function add_elements(tree, tvb, whole, at, kind, dtype, count, encoding)
+  local size, bytes = DTYPE_BYTES[dtype], whole - at
   if size == nil then return drop(tree, "unknown data type") end
   if encoding ~= 2 and bytes ~= count * size and not is_widened(kind, count, size, bytes) then
     drop(tree, count .. " elements of " .. size .. " bytes, but the payload has " .. bytes)
   end
-  if bytes == 0 then return end
+  if tvb:len() <= at then return end
   local sub = tree:add(f.payload, tvb(at))
   local text = element_text[DTYPES[dtype]]
   if encoding == 2 or bytes ~= count * size or text == nil then return end
-  for i = 0, math.min(count, ELEMENTS_SHOWN) - 1 do
+  local captured = math.floor((tvb:len() - at) / size)
+  for i = 0, math.min(count, captured, ELEMENTS_SHOWN) - 1 do
     local range = tvb(at + i * size, size)
     sub:add(f.element, range, text(range)):prepend_text("[" .. i .. "] ")
   end
@@ -486,30 +491,43 @@ local function add_header(tree, tvb)
   tree:add(f.extension_words, tvb(53, 1))
 end
 
-function proto.dissector(tvb, pinfo, root)
-  if tvb:len() < HEADER_BYTES or tvb(0, 1):uint() ~= 1 then return 0 end
+-- A packet of `whole` bytes. A capture may have fewer (--snap): what needs the others is not judged.
+local function dissect(tvb, whole, pinfo, root)
+  local is_cut = tvb:len() < whole
+  if whole < HEADER_BYTES or tvb:len() == 0 or tvb(0, 1):uint() ~= 1 then return 0 end
   pinfo.cols.protocol = "Tributary"
+  local tree = root:add(proto, tvb())
+  if is_cut then
+    tree:add_proto_expert_info(e.cut,
+      "The capture has " .. tvb:len() .. " of " .. whole .. " bytes of this packet")
+  end
+  if tvb:len() < HEADER_BYTES then return tvb:len() end
   local h = read_header(tvb)
   local kind = TYPES[h.type] or "type " .. h.type
-  local tree = root:add(proto, tvb())
   add_header(tree, tvb)
   local said, payload_at = "", HEADER_BYTES + 4 * h.words
-  if payload_at > tvb:len() then
+  if payload_at > whole then
     drop(tree, "its extensions are longer than the packet")
   else
-    said = add_extensions(tree, tvb, h.words)
-    add_elements(tree, tvb, payload_at, kind, h.dtype, h.element_count, h.encoding)
+    said = add_extensions(tree, tvb, h.words, is_cut)
+    add_elements(tree, tvb, whole, payload_at, kind, h.dtype, h.element_count, h.encoding)
   end
   add_experts(tree, h, kind)
   if OF_A_CHUNK[kind] then add_relations(tree, h, kind, pinfo) end
   local text = summary(h, kind, said)
+  if is_cut then text = text .. " [cut]" end
   tree:set_text("Tributary, " .. text)
   pinfo.cols.info = text
   return tvb:len()
 end
 
+function proto.dissector(tvb, pinfo, root)
+  return dissect(tvb, tvb:reported_len(), pinfo, root)
+end
+
 -- In RoCEv2, ten zero bytes come first, so that elements are aligned.
 local function dissect_roce(tvb, pinfo, root)
+  local whole = tvb:reported_len() - ROCE_LEAD_BYTES
   if tvb:len() < ROCE_LEAD_BYTES + HEADER_BYTES then return false end
   for i = 0, ROCE_LEAD_BYTES - 1 do
     if tvb(i, 1):uint() ~= 0 then return false end
@@ -517,7 +535,7 @@ local function dissect_roce(tvb, pinfo, root)
   if tvb(ROCE_LEAD_BYTES, 1):uint() ~= 1 or TYPES[tvb(ROCE_LEAD_BYTES + 1, 1):uint()] == nil then
     return false
   end
-  proto.dissector(tvb(ROCE_LEAD_BYTES):tvb(), pinfo, root)
+  dissect(tvb(ROCE_LEAD_BYTES):tvb(), whole, pinfo, root)
   return true
 end
 

@@ -42,13 +42,15 @@ std::size_t RecordTable::Hash::operator()(const FlowKey& key) const {
 }
 
 RecordTable::RecordTable(const TableLimits& limits, const Marking& marking)
-    : limits_(limits), marking_(marking) {
+    : limits_(limits), marking_(marking), links_(limits.links) {
   by_key_.reserve(limits.flows);
 }
 
-const LinkRecord* RecordTable::link(LinkKey key) const {
-  const auto found = links_.find(key);
-  return found == links_.end() ? nullptr : &found->second;
+TableCounters RecordTable::counters() const {
+  TableCounters all = counters_;
+  all.refused_links = links_.refused();
+  all.evicted_links = links_.evicted();
+  return all;
 }
 
 const FlowPath* RecordTable::flow(const FlowKey& key) const {
@@ -86,14 +88,10 @@ void RecordTable::take(const Report& report, std::uint32_t node, Instant now) {
 
 void RecordTable::take_hop(const Hop& hop, bool own, const Report& report, Instant now) {
   if (hop.node == kUnknown32 || hop.egress_port == kUnknown16) return;
-  const LinkKey key{hop.node, hop.egress_port};
-  if (!links_.contains(key) && links_.size() >= limits_.links) {
-    ++counters_.refused_links;
-    return;
-  }
-  LinkRecord& link = links_[key];
+  LinkRecord* const seen = links_.see({hop.node, hop.egress_port}, own, now);
+  if (seen == nullptr) return;
+  LinkRecord& link = *seen;
   ++link.reports;
-  link.seen = now;
   if (hop.latency_ns != kUnknown32) {
     link.latency_ewma_ns =
         link.has_latency() ? averaged(link.latency_ewma_ns, hop.latency_ns) : hop.latency_ns;

@@ -2,7 +2,7 @@
 // the latest path of each flow (C7).
 //
 // Bounded: reporters and links beyond their limit are refused; a new flow evicts the least recently
-// seen one. Both are counted. A flow takes about 450 bytes. One thread.
+// seen one. All are counted. A flow takes about 450 bytes. One thread.
 //
 // Of packets without INT each hop reports for itself: their flow has the hops that did so within
 // kSingleHopAge, in the order in which they came first.
@@ -15,8 +15,8 @@
 #include <map>
 #include <unordered_map>
 
-#include "core/log_histogram.h"
 #include "core/time.h"
+#include "telemetry/table/link_table.h"
 #include "telemetry/table/sequence.h"
 #include "telemetry/wire/path_of.h"
 
@@ -26,38 +26,6 @@ struct TableLimits {
   std::size_t reporters = 4096;
   std::size_t links = 4096;
   std::size_t flows = 100'000;
-};
-
-// An egress port of a node. Times are in ns; in an EWMA each sample counts an eighth.
-struct LinkRecord {
-  // From 64 ns to a second, each doubling in four.
-  using Latencies = LogHistogram<6, 100, 2>;
-
-  std::uint64_t reports = 0;
-  std::uint64_t latency_samples = 0;
-  std::uint64_t latency_ewma_ns = 0;
-  std::uint32_t latency_most_ns = 0;
-  Latencies latencies;
-  std::uint32_t utilisation_ppm = kUnknown32;  // latest value, like all that follow
-  std::uint32_t queue_occupancy = kUnknown24;
-  std::uint64_t dropped = 0;    // packets that reports say were dropped here
-  std::uint64_t congested = 0;  // reports with the congestion flag
-  Instant seen;                 // a report
-  Instant sampled;              // a report of a packet
-  // By probes: of the link behind the port, one way; kUnknown32: not measured, or no answer.
-  std::uint32_t link_ns = kUnknown32;
-  Instant link_seen;  // a probe's report
-
-  [[nodiscard]] bool has_latency() const { return latency_samples != 0; }
-  [[nodiscard]] std::uint64_t percentile_ns(std::uint64_t percent) const {
-    return latencies.percentile(percent, latency_most_ns);
-  }
-};
-
-struct LinkKey {
-  std::uint32_t node = 0;
-  std::uint16_t port = 0;
-  auto operator<=>(const LinkKey&) const = default;
 };
 
 // The sender that numbers reports.
@@ -92,6 +60,7 @@ struct TableCounters {
   std::uint64_t bad_packets = 0;  // truncated packets whose stack cannot be
   std::uint64_t refused_reporters = 0;
   std::uint64_t refused_links = 0;
+  std::uint64_t evicted_links = 0;
   std::uint64_t evicted_flows = 0;
 };
 
@@ -102,16 +71,16 @@ class RecordTable {
   // Takes a datagram from a switch that the caller has accepted.
   void take(std::span<const std::byte> datagram, Instant now);
 
-  using Links = std::map<LinkKey, LinkRecord>;
+  using Links = LinkTable::Links;
   using Reporters = std::map<ReporterKey, SequenceTracker>;
   using Flows = std::list<FlowPath>;  // latest first
 
-  [[nodiscard]] const Links& links() const { return links_; }
+  [[nodiscard]] const Links& links() const { return links_.all(); }
   [[nodiscard]] const Reporters& reporters() const { return reporters_; }
   [[nodiscard]] const Flows& flows() const { return flows_; }
-  [[nodiscard]] const LinkRecord* link(LinkKey key) const;
+  [[nodiscard]] const LinkRecord* link(LinkKey key) const { return links_.find(key); }
   [[nodiscard]] const FlowPath* flow(const FlowKey& key) const;
-  [[nodiscard]] const TableCounters& counters() const { return counters_; }
+  [[nodiscard]] TableCounters counters() const;
 
  private:
   struct Hash {
@@ -126,7 +95,7 @@ class RecordTable {
 
   const TableLimits limits_;
   const Marking marking_;
-  Links links_;
+  LinkTable links_;
   Reporters reporters_;
   Flows flows_;
   std::unordered_map<FlowKey, Flows::iterator, Hash> by_key_;

@@ -1,10 +1,11 @@
 // Loss of telemetry reports, from gaps in the sequence numbers (22 bits) of one reporter: a node's
 // packet loop, which the group header calls hardware.
 //
-// Lost reports are unknown, not fine: each record shows how many are lost. A report that comes late
-// fills its gap, as long as it is among the latest kRemembered numbers; one that was received
-// before changes nothing. A jump beyond kMostGap is taken for a restart of the node: it counts as a
-// restart and not as loss.
+// Lost reports are unknown, not fine: each record shows how many are lost. A gap counts as loss at
+// once and for good: the numbers are Prometheus counters, which never fall. A report that comes
+// after all counts as late; one that was received before changes nothing, as long as it is among
+// the latest kRemembered numbers. A jump beyond kMostGap is taken for a restart of the node: it
+// counts as a restart and not as loss.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +39,7 @@ class SequenceTracker {
 
   [[nodiscard]] std::uint64_t received() const { return received_; }
   [[nodiscard]] std::uint64_t lost() const { return lost_; }
-  [[nodiscard]] std::uint64_t late() const { return late_; }  // out of order
+  [[nodiscard]] std::uint64_t late() const { return late_; }  // of received(), out of order
   [[nodiscard]] std::uint64_t duplicates() const { return duplicates_; }
   [[nodiscard]] std::uint64_t restarts() const { return restarts_; }
 
@@ -51,7 +52,6 @@ class SequenceTracker {
         return false;
       }
       seen_ |= bit;
-      if (lost_ > 0) --lost_;
     }
     ++received_;
     ++late_;

@@ -17,15 +17,18 @@ import tributary_layer as layer  # noqa: E402
 
 SCRIPT = os.path.join(TOP, "packaging/wireshark/tributary.lua")
 NOTES = ("resend", "late", "asked_again", "escalated", "congestion", "degraded", "overflow",
-         "refused", "aborted", "dropped", "bad_crc")
+         "refused", "aborted", "dropped", "bad_crc", "cut")
 
 
-def dissect(frames, fields, *options):
-    """A dictionary for each frame: the fields that it has, each a list of texts."""
+def dissect(frames, fields, *options, snap=65535):
+    """A dictionary for each frame: the fields that it has, each a list of texts.
+
+    snap: bytes of each frame that the capture keeps."""
     with tempfile.NamedTemporaryFile(suffix=".pcap") as file:
         file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
         for number, frame in enumerate(frames):
-            file.write(struct.pack("<IIII", 1, number * 1000, len(frame), len(frame)) + frame)
+            kept = frame[:snap]
+            file.write(struct.pack("<IIII", 1, number * 1000, len(kept), len(frame)) + kept)
         file.flush()
         command = ["tshark", "-r", file.name, "-2", "-X", "lua_script:" + SCRIPT, "-T", "fields",
                    "-E", "separator=|", "-E", "occurrence=a", "-E", "aggregator=;", *options]
@@ -186,6 +189,31 @@ class Chunk(unittest.TestCase):
         self.assertEqual([self.notes(got) for got in shown],
                          [{"dropped"}, {"dropped"}, {"dropped"}, {"bad_crc"}, {"dropped"}])
         self.assertFalse(any("_ws.malformed" in got for got in shown))
+
+    def test_a_cut_packet_is_marked_and_not_judged_by_what_is_missing(self):
+        """What the capture has not, a receiver had."""
+        frames = [codec.to_frame(d) for d in generate.GOLDEN.values()]
+        fields = ["tributary.job", "tributary.crc32c.good", "_ws.malformed", "_ws.lua.error",
+                  *map(expert, NOTES)]
+        whole = dissect(frames, fields)
+        for snap in (47, 97, 98, 99, 103, 110, 128, 145, 200):
+            for frame, got, all_of_it in zip(frames, dissect(frames, fields, snap=snap), whole):
+                with self.subTest(snap=snap, bytes=len(frame)):
+                    if snap >= len(frame):
+                        self.assertEqual(got, all_of_it)
+                        continue
+                    if snap > 42 + 54 + 4:  # some frames have a VLAN tag
+                        self.assertIn("tributary.job", got)
+                    for field in ("tributary.crc32c.good", "_ws.malformed", "_ws.lua.error",
+                                  expert("dropped"), expert("bad_crc")):
+                        self.assertNotIn(field, got)
+                    self.assertIn(expert("cut"), got)
+
+    def test_a_mistake_that_a_cut_packet_shows_is_told(self):
+        short = data()
+        short["header"]["element_count"] = 3
+        got = dissect([codec.to_frame(short)], [*map(expert, NOTES)], snap=42 + 54)[0]
+        self.assertEqual(self.notes(got), {"cut", "dropped"})
 
     def test_another_port_and_roce(self):
         packet = data(job=5)

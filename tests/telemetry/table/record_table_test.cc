@@ -84,13 +84,13 @@ TEST(RecordTable, C7_KeepsLatencyUtilisationDropsAndAge) {
   EXPECT_EQ(table.link({9, 3})->utilisation_ppm, kUnknown32);
 }
 
-TEST(RecordTable, AGapInTheSequenceIsLossAndALateReportFillsIt) {
+TEST(RecordTable, AGapInTheSequenceIsLossForGood) {
   RecordTable table({}, {});
   for (const std::uint32_t sequence : {kSequenceMask - 1, kSequenceMask, 0u, 3u, 2u, 2'000'000u})
     table.take(datagram_of(sequence, 1, 10), {});
   const SequenceTracker& node = table.reporters().at({9, 0});
   EXPECT_EQ(node.received(), 6u);
-  EXPECT_EQ(node.lost(), 1u);
+  EXPECT_EQ(node.lost(), 2u) << "one of them came late";
   EXPECT_EQ(node.late(), 1u);
   EXPECT_EQ(node.restarts(), 1u);
 }
@@ -114,6 +114,30 @@ TEST(RecordTable, EachPacketLoopOfANodeNumbersItsReports) {
   }
 }
 
+TEST(RecordTable, LossOfAPacketLoopIsItsOwnAndTheCounterNeverFalls) {
+  RecordTable table({}, {});
+  std::uint64_t before = 0;
+  const auto tell = [&](std::uint8_t loop, std::uint32_t sequence) {
+    table.take(of_loop(loop, sequence), {});
+    std::uint64_t lost = 0;
+    for (const auto& [reporter, tracker] : table.reporters()) lost += tracker.lost();
+    EXPECT_GE(lost, before) << "loop " << int{loop} << ", " << sequence;
+    before = lost;
+  };
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    tell(0, 100 + i);
+    if (i != 2) tell(1, 300 + i);
+  }
+  EXPECT_EQ(table.reporters().at({9, 0}).lost(), 0u);
+  EXPECT_EQ(table.reporters().at({9, 1}).lost(), 1u);
+  for (const std::uint32_t again : {305u, 304u, 302u, 302u, 299u}) tell(1, again);
+  tell(0, 2'000'000);  // another start
+  tell(0, 1'999'999);
+  EXPECT_EQ(table.reporters().at({9, 0}).lost(), 0u);
+  EXPECT_EQ(table.reporters().at({9, 1}).lost(), 1u);
+  EXPECT_EQ(table.reporters().at({9, 1}).late(), 2u);
+}
+
 TEST(RecordTable, AReportThatComesTwiceCountsOnce) {
   RecordTable table({}, {});
   for (const std::uint32_t sequence : {0u, 2u, 2u, 0u, 1u, 1u})
@@ -122,7 +146,7 @@ TEST(RecordTable, AReportThatComesTwiceCountsOnce) {
   EXPECT_EQ(node.received(), 3u);
   EXPECT_EQ(node.duplicates(), 3u);
   EXPECT_EQ(node.late(), 1u);
-  EXPECT_EQ(node.lost(), 0u);
+  EXPECT_EQ(node.lost(), 1u);
   EXPECT_EQ(table.link({1, 2})->reports, 3u);
 }
 
@@ -201,6 +225,57 @@ TEST(RecordTable, IsBoundedAndCountsWhatHasNoRoom) {
   store(other, 4, std::uint32_t{10});
   table.take(other, {});
   EXPECT_EQ(table.counters().refused_reporters, 1u);
+}
+
+// Node 9 reports an egress port of its own, and no packet.
+Bytes of_own_port(std::uint32_t sequence, std::uint16_t port) {
+  Report report;
+  report.bitmap = kPorts | kHopLatency;
+  Bytes out(100);
+  ReportWriter writer({0, sequence, 9}, out);
+  EXPECT_TRUE(writer.add(report, at(9, port, 500)));
+  out.resize(writer.length());
+  return out;
+}
+
+TEST(RecordTable, APortThatANodeReportsItselfTakesThePlaceOfOneThatAPacketNames) {
+  RecordTable table({.reporters = 4, .links = 4, .flows = 0}, {});
+  std::uint32_t sequence = 0;
+  Instant now = Instant::from_ns(1);
+  for (std::uint16_t port = 100; port < 120; ++port)
+    table.take(datagram_of(sequence++, 1, 10, port), now);
+  EXPECT_EQ(table.links().size(), 4u) << "node 9's, and three of node 1";
+  EXPECT_EQ(table.counters().refused_links, 17u);
+  for (std::uint16_t port = 4; port <= 6; ++port) table.take(of_own_port(sequence++, port), now);
+  for (std::uint16_t port = 3; port <= 6; ++port) EXPECT_NE(table.link({9, port}), nullptr) << port;
+  EXPECT_EQ(table.counters().evicted_links, 3u);
+  table.take(of_own_port(sequence++, 7), now);
+  table.take(datagram_of(sequence++, 1, 10, 100), now);
+  EXPECT_EQ(table.links().size(), 4u);
+  EXPECT_EQ(table.link({9, 7}), nullptr) << "all places are of ports in use";
+  EXPECT_EQ(table.link({1, 100}), nullptr);
+}
+
+TEST(RecordTable, ALinkThatNothingReportsMakesRoomAfterAWhile) {
+  RecordTable table({.reporters = 4, .links = 3, .flows = 0}, {});
+  std::uint32_t sequence = 0;
+  const Instant begin = Instant::from_ns(1);
+  table.take(datagram_of(sequence++, 1, 10, 100), begin);
+  table.take(datagram_of(sequence++, 1, 10, 101), begin + Duration::ns(1));
+  table.take(datagram_of(sequence++, 1, 10, 100), begin + Duration::ns(2));
+  table.take(datagram_of(sequence++, 1, 10, 102), begin + kLinkAge);
+  EXPECT_EQ(table.link({1, 102}), nullptr);
+  table.take(datagram_of(sequence++, 1, 10, 102), begin + kLinkAge + Duration::ns(2));
+  EXPECT_NE(table.link({1, 102}), nullptr);
+  EXPECT_EQ(table.link({1, 101}), nullptr) << "it was the oldest";
+  EXPECT_NE(table.link({1, 100}), nullptr);
+  const Instant later = begin + kLinkAge + kLinkAge + Duration::seconds(1);
+  table.take(of_own_port(sequence++, 4), later);
+  table.take(of_own_port(sequence++, 5), later);
+  EXPECT_NE(table.link({9, 5}), nullptr);
+  table.take(of_own_port(sequence++, 6), later);
+  EXPECT_NE(table.link({9, 6}), nullptr) << "port 3 was reported a while ago";
+  EXPECT_EQ(table.link({9, 3}), nullptr);
 }
 
 TEST(RecordTable, AFlowTakesLessThanItsShareOf200Megabytes) {
