@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "pool/loader/gpu_target.h"
 #include "pool/loader/loader.h"
@@ -59,23 +60,37 @@ py::tuple plan(const Loader& loader, const std::vector<std::uint64_t>& ids) {
 class PythonGpu {
  public:
   PythonGpu(std::shared_ptr<Loader> loader, std::uint64_t address)
-      : loader_(std::move(loader)), target_(*loader_, driver_, gpu_of(driver_, address)) {}
+      : loader_(std::move(loader)) {
+    target_.emplace(*loader_, driver_, gpu_of(driver_, address));
+  }
+  ~PythonGpu() {
+    const py::gil_scoped_release release;
+    target_.reset();
+  }
+  PythonGpu(const PythonGpu&) = delete;
+  PythonGpu& operator=(const PythonGpu&) = delete;
   void get_batch(const std::vector<std::uint64_t>& ids, std::uint64_t address, std::uint64_t bytes,
                  const std::vector<std::uint64_t>& offsets) {
     const py::gil_scoped_release release;
     const std::lock_guard lock(mutex_);
-    target_.get_batch(address, bytes, ids, offsets);
+    target_->get_batch(address, bytes, ids, offsets);
   }
 
  private:
   std::shared_ptr<Loader> loader_;
   CudaDriver driver_;
-  GpuTarget target_;
+  std::optional<GpuTarget> target_;
   std::mutex mutex_;
 };
 
+// Calls that wait for a load of another thread do so without the GIL.
+LoadCounters counters_without_gil(const Loader& loader) {
+  const py::gil_scoped_release release;
+  return loader.counters();
+}
+
 py::dict counters_of(const Loader& loader) {
-  const LoadCounters c = loader.counters();
+  const LoadCounters c = counters_without_gil(loader);
   py::dict out;
   out["hits"] = c.hits;
   out["misses"] = c.misses;
@@ -156,13 +171,22 @@ PYBIND11_MODULE(_pool, m) {
       .def("target", [](const Loader& l) { return l.config().load.target; })
       .def("get_batch", &get_batch)
       .def("register_buffer",
-           [](Loader& l, const py::buffer& b) { l.register_buffer(writable(b)); })
+           [](Loader& l, const py::buffer& b) {
+             const auto bytes = writable(b);
+             const py::gil_scoped_release release;
+             l.register_buffer(bytes);
+           })
       .def("unregister_buffer",
-           [](Loader& l, const py::buffer& b) { l.unregister_buffer(writable(b).data()); })
+           [](Loader& l, const py::buffer& b) {
+             const auto bytes = writable(b);
+             const py::gil_scoped_release release;
+             l.unregister_buffer(bytes.data());
+           })
       .def("counters", &counters_of)
       .def("nodes", &nodes_of);
   py::class_<PythonGpu>(m, "Gpu")
-      .def(py::init<std::shared_ptr<Loader>, std::uint64_t>())
+      .def(py::init<std::shared_ptr<Loader>, std::uint64_t>(),
+           py::call_guard<py::gil_scoped_release>())
       .def("get_batch", &PythonGpu::get_batch);
   py::class_<Sampler>(m, "Sampler")
       .def(py::init([](std::uint64_t records, std::uint64_t seed, std::uint64_t rank,

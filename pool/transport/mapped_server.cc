@@ -115,7 +115,7 @@ class MappedServer : public MemoryServer {
 
 AbstractAddress::AbstractAddress(std::span<const std::byte> name) {
   if (name.empty() || name.size() >= sizeof address.sun_path)
-    throw TransportError("mapped: the node's address means nothing here");
+    throw TransportError("mapped: the node's field 'address' means nothing here");
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path + 1, name.data(), name.size());
   length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());

@@ -11,6 +11,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 import urllib.request
 from pathlib import Path
 
@@ -53,6 +54,40 @@ def test_l2_loads_in_the_background_end_with_their_batches(bed):
         assert [bytes(data) for data in batch] == [record(first + i) for i in range(10)]
     with pytest.raises(IndexError):
         pool.get_batch_async([RECORDS]).result(timeout=60)
+
+
+def test_a_buffer_is_registered_while_another_thread_loads(tmp_path, files):
+    store = WebHdfs(files)
+    with PoolBed(tmp_path, store.url) as bed:
+        bed.command("fill", "--manifest")
+        pool = Pool(bed.config)
+        asked = threading.Event()
+        faults = iter(["hang"])
+
+        def fault(_):
+            asked.set()
+            return next(faults, None)
+
+        store.fault = fault
+        loaded, registering = [], threading.Event()
+        buffer = numpy.zeros(100, numpy.uint8)
+
+        def register():
+            registering.set()
+            pool.register_buffer(buffer)  # waits for the load, and must let Python run meanwhile
+
+        threads = [threading.Thread(target=lambda: loaded.append(bytes(pool.get_batch([5])[0]))),
+                   threading.Thread(target=register)]
+        threads[0].start()
+        assert asked.wait(60)
+        threads[1].start()
+        assert registering.wait(60)
+        store.released.set()
+        for thread in threads:
+            thread.join()
+        assert loaded == [record(5)], "the store, which is Python, could answer"
+        pool.unregister_buffer(buffer)
+    store.close()
 
 
 def test_an_epochs_length_is_known_where_batches_count_records(bed):
