@@ -17,7 +17,7 @@ class FileStore : public Store {
   FileStore(const FileStore&) = delete;
   FileStore& operator=(const FileStore&) = delete;
 
-  std::vector<StoreObject> list() override;
+  std::vector<StoreObject> list(const Retry& retry) override;
   void read(const StoreObject& object, std::uint64_t offset, std::span<std::byte> out) override;
   [[nodiscard]] std::unique_ptr<Store> clone() const override;
 

@@ -197,7 +197,9 @@ HttpAnswer Http::perform(const HttpRequest& request, Body& body, const std::stri
         fault_of(code),
         request.url + ": " + (error[0] != '\0' ? error.data() : curl_easy_strerror(code)));
   if (status >= 300)
-    throw StoreError(fault_of(status),
+    throw StoreError(request.passes != nullptr && request.passes(status, body.text)
+                         ? StoreFault::unavailable
+                         : fault_of(status),
                      request.url + ": " + (range.empty() ? "" : "bytes " + range + ": ") + "HTTP " +
                          std::to_string(status) + first_words(body.text));
   return {std::move(body.text), std::move(body.etag)};

@@ -77,6 +77,11 @@ std::string without_quotes(const std::string& text) {
              : text;
 }
 
+// A client that was too slow, or a connection that was: the status is 400.
+bool passes(long status, const std::string& body) {
+  return status == 400 && body.find("<Code>RequestTimeout</Code>") != std::string::npos;
+}
+
 }  // namespace
 
 S3Page parse_s3_page(const std::string& xml) {
@@ -123,6 +128,7 @@ S3Store::S3Store(S3Options options, const StoreTimeouts& timeouts)
 HttpRequest S3Store::request(const std::string& path_and_query) const {
   HttpRequest request;
   request.url = options_.endpoint + "/" + options_.bucket + path_and_query;
+  request.passes = &passes;
   if (options_.key.empty()) return request;
   request.credentials = options_.key + ":" + options_.secret;
   request.signature_scope = "aws:amz:" + options_.region + ":s3";
@@ -136,7 +142,7 @@ HttpRequest S3Store::request(const std::string& path_and_query) const {
   return request;
 }
 
-std::vector<StoreObject> S3Store::list() {
+std::vector<StoreObject> S3Store::list(const Retry& retry) {
   const std::string prefix = options_.prefix.empty() ? "" : options_.prefix + "/";
   std::vector<StoreObject> out;
   std::string token;
@@ -146,7 +152,9 @@ std::vector<StoreObject> S3Store::list() {
     if (!token.empty()) query += "continuation-token=" + percent_encode(token, false) + "&";
     query += "list-type=2";
     if (!prefix.empty()) query += "&prefix=" + percent_encode(prefix, false);
-    S3Page page = parse_s3_page(http_.get_text(request(query), kMostPage).body);
+    S3Page page = retry.run(options_.bucket, version_of(query), [&] {
+      return parse_s3_page(http_.get_text(request(query), kMostPage).body);
+    });
     for (StoreObject& object : page.objects) {
       if (object.name.ends_with('/') || !object.name.starts_with(prefix)) continue;
       object.name.erase(0, prefix.size());

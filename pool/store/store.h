@@ -8,35 +8,13 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "core/time.h"
+#include "pool/store/retry.h"
 
 namespace tributary::pool {
-
-enum class StoreFault : std::uint8_t {
-  not_found,    // 404, no such file
-  denied,       // 403, 401, no rights
-  changed,      // another size or version than the manifest's
-  refused,      // an answer that stays the same: other 4xx, endless redirects
-  unavailable,  // 5xx, 429, no connection
-  timeout,      // no byte for too long
-  incomplete,   // fewer bytes than announced, or than asked for
-};
-const char* name_of(StoreFault fault);
-
-class StoreError : public std::runtime_error {
- public:
-  StoreError(StoreFault fault, const std::string& text) : std::runtime_error(text), fault_(fault) {}
-  [[nodiscard]] StoreFault fault() const { return fault_; }
-  // True if another try may succeed.
-  [[nodiscard]] bool passing() const { return fault_ >= StoreFault::unavailable; }
-
- private:
-  StoreFault fault_;
-};
 
 struct StoreObject {
   std::string name;  // below the store's address
@@ -52,8 +30,9 @@ struct StoreTimeouts {
 class Store {
  public:
   virtual ~Store() = default;
-  // Every object, sorted by name. Throws StoreError.
-  virtual std::vector<StoreObject> list() = 0;
+  // Every object, sorted by name. Each request of the listing is tried as `retry` says. Throws
+  // StoreError.
+  virtual std::vector<StoreObject> list(const Retry& retry) = 0;
   // Fills `out` with the object's bytes from `offset` on. Returns only if the store has shown, for
   // this read, that they are this range of an object with this size and version. Throws StoreError
   // that names the object's address; `changed` if it is not the manifest's any more.

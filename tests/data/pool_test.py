@@ -361,6 +361,33 @@ def test_l1_stores_over_http_fill_the_pool(tmp_path, monkeypatch, kind):
     store.close()
 
 
+@pytest.mark.parametrize("kind, fault", [(kind, fault) for kind in (S3, WebHdfs)
+                                         for fault in (503, 429, "reset", "half", "hang", "standby")
+                                         if (kind, fault) != (S3, "standby")])
+def test_l1_a_manifest_outlives_a_failure_of_each_request(tmp_path, kind, fault):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for shard in range(2):
+        with tarfile.open(folder / f"{shard}.tar", "w") as tar:
+            info = tarfile.TarInfo(f"{shard}.bin")
+            info.size = len(record(shard))
+            tar.addfile(info, BytesIO(record(shard)))
+    store = kind(folder)
+    failed = set()
+
+    def fail_once(path):
+        if path in failed or (fault == "hang" and len(failed) >= 2):
+            return None
+        failed.add(path)
+        return fault
+
+    store.fault = fail_once
+    with PoolBed(tmp_path, store.url, env=SIGNED, dataset="    format: tar\n") as bed:
+        assert "2 records" in bed.command("fill", "--manifest").stderr
+    assert len(failed) >= (2 if fault == "hang" else 3), "listing and shards failed once each"
+    store.close()
+
+
 def test_l5_an_epoch_out_of_the_pool_waits_for_no_store(tmp_path):
     """Why the pool is faster; suite `pool` of tools/bench measures by how much."""
     store = WebHdfs(write_files(tmp_path / "data", 60))

@@ -8,6 +8,8 @@ import hashlib
 import hmac
 import http.server
 import json
+import socket
+import struct
 import threading
 import urllib.parse
 from pathlib import Path
@@ -31,6 +33,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
         elif fault == "half":
             self.answer_half()
+        elif fault == "reset":
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.close_connection = True
+        elif fault == "standby":
+            self.answer(403, b'{"RemoteException":{"exception":"StandbyException","message":""}}')
         elif fault == "circle":
             self.answer(307, b"", {"Location": self.path})
         elif fault is not None:
@@ -75,7 +82,7 @@ class _Store:
     def __init__(self, folder):
         self.folder = Path(folder)
         self.requests = 0
-        self.fault = None  # path → a status, "hang", "half", "circle", or None
+        self.fault = None  # path → a status, "hang", "half", "reset", "standby", "circle", or None
         self.released = threading.Event()
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.store = self

@@ -41,7 +41,7 @@ class PoolFileStore : public testing::Test {
 
 TEST_F(PoolFileStore, ListsAndReads) {
   FileStore store(folder_.string() + "/");
-  const auto objects = store.list();
+  const auto objects = store.list({});
   ASSERT_EQ(objects.size(), 2u) << "no links";
   EXPECT_EQ(objects[0].name, "b");
   EXPECT_EQ(objects[1].name, "s/a");
@@ -54,7 +54,7 @@ TEST_F(PoolFileStore, ListsAndReads) {
 
 TEST_F(PoolFileStore, SaysWhatIsWrong) {
   FileStore store(folder_);
-  const auto objects = store.list();
+  const auto objects = store.list({});
   EXPECT_EQ(fault(store, {"gone", 1, 0}), StoreFault::not_found);
   EXPECT_EQ(fault(store, {"b", 11, 0}), StoreFault::changed);
   EXPECT_EQ(fault(store, {"b", 10, objects[0].version + 1}), StoreFault::changed);
@@ -63,7 +63,7 @@ TEST_F(PoolFileStore, SaysWhatIsWrong) {
   EXPECT_EQ(fault(store, {"b", 10, objects[0].version}, 11), StoreFault::incomplete);
   EXPECT_THROW(FileStore("relative"), std::invalid_argument);
   FileStore nowhere("/does/not/exist");
-  EXPECT_THROW(nowhere.list(), StoreError);
+  EXPECT_THROW(nowhere.list({}), StoreError);
 }
 
 // The file changes after its bytes were read, and before they are served.
@@ -85,7 +85,7 @@ class ChangingStore : public FileStore {
 
 TEST_F(PoolFileStore, L1FilesThatChangeInARead) {
   fs::last_write_time(folder_ / "b", fs::file_time_type::clock::now() - std::chrono::hours(1));
-  const StoreObject object = FileStore(folder_).list()[0];
+  const StoreObject object = FileStore(folder_).list({})[0];
   ChangingStore same(folder_, [] {});
   std::vector<std::byte> out(4);
   EXPECT_NO_THROW(same.read(object, 0, out));

@@ -62,6 +62,23 @@ TEST(PoolMakeManifest, TarSamplesAreRecords) {
   EXPECT_EQ(manifest.source(2).shard, 1u);
 }
 
+TEST(PoolMakeManifest, L1ReadsOfHeadersAreTriedAgain) {
+  const std::string idx = std::string("\0\0\x08\x01\0\0\0\x02", 8) + "ab";
+  for (const auto& [format, data] : {std::pair(DataFormat::tar, tar_member("0.jpg", "j") + kEnd),
+                                     std::pair(DataFormat::idx, idx)}) {
+    auto shared = std::make_shared<FakeStore::Shared>();
+    shared->objects = {{"a", data}};
+    shared->before = [](const std::string&, int read) {
+      if (read % 2 == 1) throw StoreError(StoreFault::unavailable, "HTTP 503");
+    };
+    FakeStore store(shared);
+    const ManifestOptions options{format, 0, 0, "*"};
+    EXPECT_THROW(make_manifest(store, options), StoreError);
+    shared->reads = 0;
+    EXPECT_NO_THROW(make_manifest(store, options, Retry({Duration::us(10), Duration::us(10), 1})));
+  }
+}
+
 TEST(PoolMakeManifest, FilesAndFixed) {
   const Manifest files(manifest_of({{"a", "12"}, {"b", "345"}}, {}));
   EXPECT_EQ(files.records(), 2u);

@@ -40,7 +40,7 @@ TEST(PoolS3Store, ListsAllPages) {
     return HttpStub::answer(200, page(object("d/z.tar", 5) + object("d/", 0), "t+1"));
   });
   S3Store store = make(stub, "d");
-  const auto objects = store.list();
+  const auto objects = store.list({});
   ASSERT_EQ(objects.size(), 2u);
   EXPECT_EQ(objects[0].name, "a&b.tar");
   EXPECT_EQ(objects[0].bytes, 7u);
@@ -61,6 +61,34 @@ TEST(PoolS3Store, L1KeysMayHaveEveryCharacterReference) {
   EXPECT_EQ(name("&amp;lt; &amp;#39;"), "&lt; &#39;") << "each is resolved once";
   for (const std::string plain : {"&", "a&b;", "&;", "&#;", "&#x;", "&#x110000;", "&#39", "&#3 9;"})
     EXPECT_EQ(name(plain), plain);
+}
+
+// The listing of a server whose answers to the first and the second request come first.
+std::vector<StoreObject> listed_after(const std::vector<std::string>& failures,
+                                      std::uint32_t retries) {
+  std::size_t at = 0;
+  HttpStub stub([&](const std::string& head) {
+    if (head.find("continuation-token=more") == std::string::npos)
+      return HttpStub::answer(200, page(object("a", 1), "more"));
+    return at < failures.size() ? failures[at++] : HttpStub::answer(200, page(object("b", 2)));
+  });
+  S3Store store = make(stub, "");
+  return store.list(Retry({Duration::us(10), Duration::us(10), retries}));
+}
+
+TEST(PoolS3Store, L1EachRequestOfAListingIsTriedAgain) {
+  const std::string cut = "HTTP/1.1 200 X\r\nContent-Length: 900\r\nConnection: close\r\n\r\n<List";
+  const std::string none = "\r\nConnection: close";  // closed before a head came
+  const std::string slow;                             // no head at all
+  for (const std::string& failure :
+       {HttpStub::answer(503, ""), HttpStub::answer(429, ""), HttpStub::answer(500, ""),
+        HttpStub::answer(400, "<Error><Code>RequestTimeout</Code></Error>"),
+        HttpStub::answer(200, "<ListBucketResult>"), cut, none, slow}) {
+    EXPECT_THROW(listed_after({failure}, 0), StoreError) << failure;
+    EXPECT_EQ(listed_after({failure}, 1).size(), 2u) << failure;
+  }
+  EXPECT_THROW(listed_after({HttpStub::answer(403, "")}, 5), StoreError);
+  EXPECT_THROW(listed_after({HttpStub::answer(400, "<Code>InvalidToken</Code>")}, 5), StoreError);
 }
 
 StoreFault fault(const std::string& answer, const StoreObject& object, std::size_t bytes = 4) {
@@ -119,7 +147,7 @@ TEST(PoolS3Store, ListingsThatAreNoneAreRefused) {
   EXPECT_THROW(parse_s3_page(page("<IsTruncated>true</IsTruncated>")), StoreError) << "no token";
   HttpStub stub([](const std::string&) { return HttpStub::answer(200, page("", "same")); });
   S3Store store = make(stub, "");
-  EXPECT_THROW(store.list(), StoreError) << "pages without end";
+  EXPECT_THROW(store.list({}), StoreError) << "pages without end";
 }
 
 }  // namespace
