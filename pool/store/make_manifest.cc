@@ -141,6 +141,13 @@ void add_fixed(const TriedStore& source, const StoreObject& object, ManifestOpti
   shards.push_back({object.name, object.bytes, object.version, 0, records});
 }
 
+// For an error: how many objects are left out, and the first of them.
+std::string left_out_text(const LeftOut& left_out) {
+  if (left_out.count() == 0) return "";
+  return "; " + std::to_string(left_out.count()) + " are left out, such as " +
+         left_out.named().front();
+}
+
 }  // namespace
 
 std::vector<std::byte> make_manifest(Store& store, const ManifestOptions& options,
@@ -159,7 +166,8 @@ std::vector<std::byte> make_manifest(Store& store, const ManifestOptions& option
       add_fixed(source, object, layout, shards);
   }
   if (shards.empty())
-    throw ManifestError("the store has no object that matches '" + options.match + "'");
+    throw ManifestError("the store has no object that matches '" + options.match + "'" +
+                        left_out_text(store.left_out()));
   const Format format = options.format == DataFormat::files ? Format::files
                         : options.format == DataFormat::tar ? Format::tar
                                                             : Format::fixed;

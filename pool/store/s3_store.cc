@@ -145,6 +145,7 @@ HttpRequest S3Store::request(const std::string& path_and_query) const {
 std::vector<StoreObject> S3Store::list(const Retry& retry) {
   const std::string prefix = options_.prefix.empty() ? "" : options_.prefix + "/";
   std::vector<StoreObject> out;
+  left_out_ = {};
   std::string token;
   do {
     // Sorted by name, as the signature requires.
@@ -156,7 +157,11 @@ std::vector<StoreObject> S3Store::list(const Retry& retry) {
       return parse_s3_page(http_.get_text(request(query), kMostPage).body);
     });
     for (StoreObject& object : page.objects) {
-      if (object.name.ends_with('/') || !object.name.starts_with(prefix)) continue;
+      if (!object.name.starts_with(prefix)) continue;
+      if (object.name.ends_with('/')) {  // a folder's marker, which is empty
+        if (object.bytes != 0) left_out_.add(object.name, "is a folder by its name, and has data");
+        continue;
+      }
       object.name.erase(0, prefix.size());
       out.push_back(std::move(object));
     }

@@ -22,6 +22,21 @@ struct StoreObject {
   std::uint64_t version = 0;  // changes with the object; never 0 in a listing
 };
 
+// What a listing left out, with the reason. Only the first few have their names kept.
+class LeftOut {
+ public:
+  void add(const std::string& name, const std::string& why) {
+    if (++count_ <= kMostNamed) named_.push_back(name + ": " + why);
+  }
+  [[nodiscard]] std::uint64_t count() const { return count_; }
+  [[nodiscard]] const std::vector<std::string>& named() const { return named_; }
+
+ private:
+  static constexpr std::uint64_t kMostNamed = 16;
+  std::uint64_t count_ = 0;
+  std::vector<std::string> named_;
+};
+
 struct StoreTimeouts {
   Duration connect = Duration::seconds(5);
   Duration stall = Duration::seconds(10);  // without a byte
@@ -38,6 +53,11 @@ class Store {
   // that names the object's address; `changed` if it is not the manifest's any more.
   virtual void read(const StoreObject& object, std::uint64_t offset, std::span<std::byte> out) = 0;
   [[nodiscard]] virtual std::unique_ptr<Store> clone() const = 0;
+  // Of the last list(): what is there and cannot be a record.
+  [[nodiscard]] const LeftOut& left_out() const { return left_out_; }
+
+ protected:
+  LeftOut left_out_;
 };
 
 // file:///DIRECTORY, s3://BUCKET[/PREFIX][?endpoint=URL&region=NAME], webhdfs://HOST:PORT/DIRECTORY

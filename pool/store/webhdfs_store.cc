@@ -81,8 +81,11 @@ void WebHdfsStore::list_directory(const Retry& retry, const std::string& below, 
   for (const json& status : *list) {
     const std::string suffix = text_of(status, "pathSuffix", asked.url);
     const std::string name = below.empty() ? suffix : below + "/" + suffix;
-    if (text_of(status, "type", asked.url) == "DIRECTORY") {
+    const std::string type = text_of(status, "type", asked.url);
+    if (type == "DIRECTORY") {
       if (!suffix.empty()) list_directory(retry, name, depth + 1, out);
+    } else if (type != "FILE") {
+      left_out_.add(name, "is neither a file nor a folder, but " + type);
     } else {
       StoreObject object = object_of(status, asked.url);
       object.name = name;
@@ -93,6 +96,7 @@ void WebHdfsStore::list_directory(const Retry& retry, const std::string& below, 
 
 std::vector<StoreObject> WebHdfsStore::list(const Retry& retry) {
   std::vector<StoreObject> out;
+  left_out_ = {};
   list_directory(retry, "", 0, out);
   std::sort(out.begin(), out.end(),
             [](const StoreObject& a, const StoreObject& b) { return a.name < b.name; });

@@ -306,6 +306,25 @@ def test_resuming_sees_each_record_once(bed):
         PoolLoader(dataset, seed=9).load_state_dict(state)
 
 
+def test_links_are_followed_and_others_are_named(tmp_path):
+    folder = tmp_path / "data"
+    write_files(folder / "blobs", 3)
+    (folder / "train").mkdir()
+    for number in range(3):
+        (folder / "train" / f"{number}").symlink_to(folder / "blobs" / f"{number:06}")
+    (folder / "validation").symlink_to("train")
+    (folder / "train/outside").symlink_to("/etc/hostname")
+    with PoolBed(tmp_path, f"file://{folder}", dataset='    match: "[tv]*"\n') as bed:
+        said = bed.command("fill", "--manifest").stderr
+        assert "6 records" in said and "left out: 2" in said
+        assert "train/outside: is a link out of the store's directory" in said
+        bed.start()
+        bed.command("fill")
+        pool = Pool(bed.config)
+        assert [bytes(data) for data in pool.get_batch(range(6))] == [record(n % 3) for n in range(6)]
+        assert pool.stats()["misses"] == 0
+
+
 def test_webdataset_shards(tmp_path):
     folder = tmp_path / "shards"
     folder.mkdir()

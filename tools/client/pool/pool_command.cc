@@ -119,11 +119,22 @@ Json fill_nodes(const PoolOptions& options) {
   }
 }
 
+// Names what a manifest lacks though the store has it: links out of the store, for example.
+void print_left_out(const Json& written) {
+  const auto count = written.value("left_out", std::uint64_t{0});
+  if (count == 0) return;
+  std::cerr << "left out: " << count << '\n';
+  for (const Json& line : written["left_out_first"])
+    std::cerr << "  " << harmless(line.get<std::string>()) << '\n';
+  if (written["left_out_first"].size() < count) std::cerr << "  ...\n";
+}
+
 void run_fill(const PoolOptions& options, int& exit_status) {
   if (options.manifest) {
     const Json written = operate(options, "manifest");
     std::cerr << harmless(written["manifest"].get<std::string>()) << ": " << written["records"]
               << " records" << std::endl;
+    print_left_out(written);
     return;
   }
   const Json rows = fill_nodes(options);
