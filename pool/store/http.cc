@@ -168,6 +168,8 @@ HttpAnswer Http::perform(const HttpRequest& request, Body& body, const std::stri
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, request.follow_redirects ? 1L : 0L);
+  // Keys of S3 may have parts "." and "..". A relative redirect needs them resolved.
+  curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, request.follow_redirects ? 0L : 1L);
   curl_easy_setopt(curl, CURLOPT_MAXREDIRS, kMostRedirects);
   curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, 256L << 10);
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,

@@ -380,6 +380,20 @@ def test_l1_stores_over_http_fill_the_pool(tmp_path, monkeypatch, kind):
     store.close()
 
 
+def test_l1_s3_keys_go_out_as_they_are(tmp_path):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    store = S3(folder)
+    keys = ["./dot", "a/./b", "a/../c", "../up", "a//b", "tab\tkey", "line\nfeed\rkey", "a b+c%41&<é>"]
+    store.objects = {key: record(number) for number, key in enumerate(keys)}
+    with PoolBed(tmp_path, store.url, env=SIGNED) as bed:
+        pool = Pool(bed.ready().config)
+        wanted = [store.objects[key] for key in sorted(keys, key=lambda key: key.encode())]
+        assert [bytes(data) for data in pool.get_batch(range(len(keys)))] == wanted
+        assert pool.stats()["misses"] == 0
+    store.close()
+
+
 @pytest.mark.parametrize("kind, fault", [(kind, fault) for kind in (S3, WebHdfs)
                                          for fault in (503, 429, "reset", "half", "hang", "standby")
                                          if (kind, fault) != (S3, "standby")])

@@ -46,7 +46,7 @@ TEST(PoolS3Store, ListsAllPages) {
   EXPECT_EQ(objects[0].bytes, 7u);
   EXPECT_EQ(objects[0].version, version_of("e1"));
   EXPECT_EQ(objects[1].name, "z.tar");
-  EXPECT_THAT(stub.heads()[0], HasSubstr("GET /b?list-type=2&prefix=d%2F HTTP"));
+  EXPECT_THAT(stub.heads()[0], HasSubstr("GET /b?encoding-type=url&list-type=2&prefix=d%2F HTTP"));
   EXPECT_THAT(stub.heads()[0], HasSubstr("AWS4-HMAC-SHA256 Credential=AKEY/"));
   EXPECT_THAT(stub.heads()[0], HasSubstr("x-amz-content-sha256"));
 }
@@ -61,6 +61,32 @@ TEST(PoolS3Store, L1KeysMayHaveEveryCharacterReference) {
   EXPECT_EQ(name("&amp;lt; &amp;#39;"), "&lt; &#39;") << "each is resolved once";
   for (const std::string plain : {"&", "a&b;", "&;", "&#;", "&#x;", "&#x110000;", "&#39", "&#3 9;"})
     EXPECT_EQ(name(plain), plain);
+}
+
+TEST(PoolS3Store, L1KeysGoOutAsTheyAre) {
+  const std::string key = "./a/../b//c/./\t\r\n d+e%";
+  HttpStub stub([&](const std::string& head) {
+    if (head.find("list-type=2") == std::string::npos)
+      return HttpStub::answer(206, "data",
+                              "Content-Range: bytes 0-3/4\r\nETag: \"e1\"\r\n");
+    EXPECT_THAT(head, HasSubstr("encoding-type=url"));
+    return HttpStub::answer(200, page("<EncodingType>url</EncodingType>" +
+                                      object("d/./a/../b//c/./%09%0D%0A+d%2Be%25", 4)));
+  });
+  S3Store store = make(stub, "d");
+  const auto objects = store.list({});
+  ASSERT_EQ(objects.size(), 1u);
+  EXPECT_EQ(objects[0].name, key);
+  std::vector<std::byte> out(4);
+  store.read(objects[0], 0, out);
+  EXPECT_THAT(stub.heads().back(),
+              HasSubstr("GET /b/d/./a/../b//c/./%09%0D%0A%20d%2Be%25 HTTP/1.1\r\n"));
+}
+
+TEST(PoolS3Store, KeysOfServersThatDoNotEncodeStayAsTheyAre) {
+  EXPECT_EQ(parse_s3_page(page(object("a+b%20c", 1))).objects.at(0).name, "a+b%20c");
+  EXPECT_THROW(parse_s3_page(page("<EncodingType>url</EncodingType>" + object("a%2", 1))),
+               StoreError);
 }
 
 // The listing of a server whose answers to the first and the second request come first.
