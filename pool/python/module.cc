@@ -123,6 +123,7 @@ std::vector<py::dict> nodes_of(Loader& loader) {
   return out;
 }
 
+// (key, suffix, offset, bytes) of each member of a sample.
 std::vector<py::tuple> members_of(const py::buffer& record) {
   const py::buffer_info info = record.request();
   const std::span bytes(static_cast<const std::byte*>(info.ptr),
@@ -130,10 +131,15 @@ std::vector<py::tuple> members_of(const py::buffer& record) {
   std::vector<TarMember> members;
   if (!list_tar(bytes, members)) throw py::value_error("the record is no piece of a tar archive");
   std::vector<py::tuple> out;
-  for (const TarMember& member : members)
-    out.push_back(py::make_tuple(std::string(webdataset_key(member.name)),
-                                 std::string(webdataset_extension(member.name)), member.data_offset,
-                                 member.bytes));
+  SampleSuffixes suffixes;
+  for (const TarMember& member : members) {
+    const auto its = sample_member(member.name);
+    if (!its) continue;
+    if (!suffixes.add(its->suffix))
+      throw py::value_error("member " + member.name + ": the sample has a '" + its->suffix +
+                            "' already");
+    out.push_back(py::make_tuple(its->key, its->suffix, member.data_offset, member.bytes));
+  }
   return out;
 }
 

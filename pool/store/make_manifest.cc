@@ -54,6 +54,7 @@ void add_tar(const TriedStore& source, const StoreObject& object, std::vector<Sh
   TarParser parser;
   auto step = TarParser::Step::header;
   std::string key;
+  SampleSuffixes suffixes;
   while (parser.offset() < object.bytes && step != TarParser::Step::end) {
     step = parser.feed(window.at(parser.offset(),
                                  step == TarParser::Step::body ? parser.body_bytes() : kTarBlock));
@@ -63,12 +64,17 @@ void add_tar(const TriedStore& source, const StoreObject& object, std::vector<Sh
     if (member.data_offset + member.bytes > object.bytes)
       throw ManifestError(object.name + ": ends inside of its member " + member.name);
     const std::uint64_t end = std::min(member.end(), object.bytes);
-    const std::string_view its = webdataset_key(member.name);
-    if (shard.records == 0 || its != key) {
+    const auto its = sample_member(member.name);
+    if (!its) continue;
+    if (shard.records == 0 || its->key != key) {
       entries.push_back({member.header_offset, 0, static_cast<std::uint32_t>(shards.size())});
       ++shard.records;
-      key = its;
+      key = its->key;
+      suffixes.clear();
     }
+    if (!suffixes.add(its->suffix))
+      throw ManifestError(object.name + ": member " + member.name + ": sample " + key +
+                          " has a '" + its->suffix + "' already");
     const std::uint64_t length = end - entries.back().offset;
     if (length > kMaxRecordBytes)
       throw ManifestError(object.name + ": record " + key + " is longer than " +

@@ -347,6 +347,21 @@ def test_webdataset_shards(tmp_path):
         assert pool.stats()["misses"] == 0
 
 
+def test_webdataset_shards_with_members_that_are_no_data(tmp_path):
+    folder = tmp_path / "shards"
+    folder.mkdir()
+    with tarfile.open(folder / "0.tar", "w") as tar:
+        for name in ("__info__", "._0001.jpg", "0001.JPG", "README", "._0001.cls", "0001.cls", "0002.jpg"):
+            info = tarfile.TarInfo(name)
+            info.size = len(name)
+            tar.addfile(info, BytesIO(name.encode()))
+    with PoolBed(tmp_path, f"file://{folder}", dataset="    format: tar\n") as bed:
+        first, second = PoolDataset(Pool(bed.ready().config))
+        assert {key: bytes(value) for key, value in first.items() if key != "__key__"} == {
+            "jpg": b"0001.JPG", "cls": b"0001.cls"}
+        assert first["__key__"] == "0001" and list(second) == ["__key__", "jpg"]
+
+
 def test_idx_files(tmp_path):
     folder = tmp_path / "idx"
     folder.mkdir()
