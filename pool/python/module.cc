@@ -175,6 +175,7 @@ PYBIND11_MODULE(_pool, m) {
              return py::make_tuple(l.config().load.amount.number, l.config().load.amount.bytes);
            })
       .def("target", [](const Loader& l) { return l.config().load.target; })
+      .def("pad", [](const Loader& l) { return l.config().load.pad; })
       .def("get_batch", &get_batch)
       .def("register_buffer",
            [](Loader& l, const py::buffer& b) {
@@ -196,8 +197,9 @@ PYBIND11_MODULE(_pool, m) {
       .def("get_batch", &PythonGpu::get_batch);
   py::class_<Sampler>(m, "Sampler")
       .def(py::init([](std::uint64_t records, std::uint64_t seed, std::uint64_t rank,
-                       std::uint64_t ranks, bool shuffled) {
-        return Sampler({records, seed, rank, ranks, shuffled});
+                       std::uint64_t ranks, bool shuffled, bool pad, bool drop_last) {
+        const Uneven uneven = drop_last ? Uneven::drop : pad ? Uneven::pad : Uneven::keep;
+        return Sampler({records, seed, rank, ranks, shuffled, uneven});
       }))
       .def("share", &Sampler::share)
       .def("epoch", &Sampler::epoch)

@@ -98,6 +98,37 @@ def test_an_epochs_length_is_known_where_batches_count_records(bed):
         len(PoolLoader(dataset, batch="1 MiB"))
 
 
+def batches_of(dataset, ranks, **options):
+    return [list(PoolLoader(dataset, rank=rank, ranks=ranks, shuffle=False, **options))
+            for rank in range(ranks)]
+
+
+def test_ranks_make_equally_many_steps(bed):
+    dataset = PoolDataset(Pool(bed.config), transform=lambda data: int(data[0]))
+    padded = batches_of(dataset, 8, batch=1)
+    assert [len(batches) for batches in padded] == [8] * 8, "60 records, 64 steps"
+    assert sorted(sum(sum(padded, []), [])) == sorted([*range(RECORDS), 0, 1, 2, 3])
+    dropped = batches_of(dataset, 8, batch=1, drop_last=True)
+    assert [len(batches) for batches in dropped] == [7] * 8
+    assert sorted(sum(sum(dropped, []), [])) == list(range(56))
+    once = batches_of(dataset, 8, batch=8, pad=False)
+    assert [len(batches[0]) for batches in once] == [8] * 4 + [7] * 4
+    assert sorted(sum(sum(once, []), [])) == list(range(RECORDS))
+    assert batches_of(dataset, 61, batch=1, pad=False)[60] == [], "a rank without records"
+    bed.config.write_text(bed.config.read_text() + "  load: {pad: false}\n")
+    dataset = PoolDataset(Pool(bed.config), transform=lambda data: int(data[0]))
+    assert batches_of(dataset, 8, batch=8) == once
+    loads = Pool(bed.config)
+    loads.start_epochs(rank=60, ranks=61)
+    assert loads.load(1) is None
+
+
+def test_states_of_builds_that_did_not_pad_are_states_without_padding(bed):
+    loader = PoolLoader(PoolDataset(Pool(bed.config)), batch=7, pad=False)
+    loader.load_state_dict({"epoch": 2, "position": 7, "order": [RECORDS, 0, 0, 1, True]})
+    assert loader.state_dict()["position"] == 7
+
+
 def test_ranks_share_an_epoch_and_a_state_goes_on_where_it_was_taken(bed):
     pool = Pool(bed.config)
 
