@@ -284,6 +284,16 @@ def test_records_are_files_for_fsspec(bed):
             fsspec.open(bad).open()
     with pytest.raises(OSError, match="allowed mode: rb"):
         system.open(f"{path}/5", "wb")
+    one = f"{path}/9"
+    assert system.tail(one, 7) == record(9)[-7:] and system.tail(one, 10**6) == record(9)
+    assert system.head(one, 7) == record(9)[:7]
+    assert system.read_block(one, 3, None) == record(9)[3:]
+    assert system.cat_ranges([one, one], [1, -5], [4, None]) == [record(9)[1:4], record(9)[-5:]]
+    with system.open(one) as file:
+        assert (file.size, file.mode, file.path) == (len(record(9)), "rb", one)
+        assert file.info() == file.details == system.info(one)
+    system.get(one, str(bed.folder / "copy"))
+    assert (bed.folder / "copy").read_bytes() == record(9)
 
 
 def test_fsspecs_webhdfs_client_sees_the_stub_as_we_do(tmp_path, files):
