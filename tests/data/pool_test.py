@@ -1,5 +1,6 @@
 """The pool as its users meet it: daemons, operators' commands, stores, Python (L1, L2, L3, L4, L5)."""
 
+import json
 import os
 import random
 import struct
@@ -221,6 +222,34 @@ def test_l1_full_pool_slows_nobody(tmp_path, files):
         stats = pool.stats()
         assert stats["hits"] > 0 and stats["misses"] > 0
         assert stats["hits"] + stats["misses"] == RECORDS
+
+
+def test_l1_a_fill_fails_where_its_node_dies_and_comes_back(tmp_path):
+    store = WebHdfs(write_files(tmp_path / "data", 20))
+    with PoolBed(tmp_path, store.url) as bed:
+        bed.command("fill", "--manifest")
+        bed.start()
+        asked = threading.Event()
+
+        def hang(_):
+            asked.set()
+            return "hang"
+
+        store.fault = hang
+        done = []
+        filling = threading.Thread(target=lambda: done.append(bed.command("fill", "--json", check=False)))
+        filling.start()
+        assert asked.wait(60)
+        bed.kill("a")
+        store.fault = None
+        bed.start("a")
+        store.released.set()
+        filling.join()
+        assert done[0].returncode == 1
+        states = {row["node"]: row["state"] for row in json.loads(done[0].stdout)}
+        assert states["a"] != "up" and states["b"] == "up"
+        bed.command("fill")
+    store.close()
 
 
 def test_operators_pin_evict_and_fill_again(bed):

@@ -4,12 +4,15 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <vector>
 
 #include "core/prng.h"
+#include "pool/transport/mapped.h"
 #include "pool/transport/transport.h"
+#include "tests/pool/no_descriptors.h"
 
 namespace tributary::pool {
 namespace {
@@ -143,6 +146,22 @@ TEST(PoolTransportMapped, L2ReadersReadNothingBeyondTheMemory) {
   RemoteMemory more = server->memory();
   more.bytes *= 2;
   EXPECT_THROW(domain->connect(more), TransportError);
+}
+
+TEST(PoolTransportMapped, ReadersAreRefusedWhereNoDescriptorIsLeft) {
+  Pages pages(1 << 20);
+  const auto server = serve_memory(TransportKind::mapped, "127.0.0.1", pages.memory);
+  const int reader = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  const AbstractAddress address(server->memory().address);
+  {
+    const NoDescriptors none;
+    ASSERT_EQ(connect(reader, address.get(), address.length), 0);
+    char byte = 0;
+    EXPECT_LE(recv(reader, &byte, 1, 0), 0) << "closed, not left waiting";
+  }
+  close(reader);
+  std::vector<std::byte> header(32);
+  EXPECT_TRUE(make_read_domain()->connect(server->memory())->post({0, header, {}, 1}));
 }
 
 TEST(PoolTransportMapped, MemoryThatIsCutShortIsAnError) {
