@@ -8,8 +8,8 @@
 
 namespace tributary::pool {
 
-// What each process has of its own. A child of a fork leaves its parent's untouched: threads that do
-// not exist in the child may hold its locks.
+// What each process has of its own. A child of a fork leaves its parent's untouched: threads that
+// do not exist in the child may hold its locks.
 struct Loader::Own {
   const int process = getpid();
   std::mutex making;                 // of the session

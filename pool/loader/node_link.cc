@@ -65,7 +65,8 @@ std::uint64_t NodeLink::read_table(std::uint64_t since,
   for (;;) {
     auto message = stream_.receive(kAnswerTime);
     if (!message) throw StreamError("no answer in time");
-    if (const auto* failure = std::get_if<Failure>(&*message)) throw StreamError(replace_invalid_utf8(failure->text));
+    if (const auto* failure = std::get_if<Failure>(&*message))
+      throw StreamError(replace_invalid_utf8(failure->text));
     const auto* entries = std::get_if<Entries>(&*message);
     if (entries == nullptr) throw StreamError("an answer of the wrong kind");
     for (const PlacedRecord& record : entries->records) apply(record);

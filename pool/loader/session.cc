@@ -136,8 +136,8 @@ void Session::renew_leases() {
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
     Node& node = nodes_[n];
     if (!node.up() || now < node.next_renewal) continue;
-    const auto third =
-        std::chrono::milliseconds(std::clamp<std::uint64_t>(node.link->welcome().lease_ms / 3, 1, 1000));
+    const auto third = std::chrono::milliseconds(
+        std::clamp<std::uint64_t>(node.link->welcome().lease_ms / 3, 1, 1000));
     node.next_renewal = now + third;
     try {
       if (!node.link->renew()) continue;

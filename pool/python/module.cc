@@ -59,8 +59,7 @@ py::tuple plan(const Loader& loader, const std::vector<std::uint64_t>& ids) {
 // GPU memory as targets; one object for each GPU of a process.
 class PythonGpu {
  public:
-  PythonGpu(std::shared_ptr<Loader> loader, std::uint64_t address)
-      : loader_(std::move(loader)) {
+  PythonGpu(std::shared_ptr<Loader> loader, std::uint64_t address) : loader_(std::move(loader)) {
     target_.emplace(*loader_, driver_, gpu_of(driver_, address));
   }
   ~PythonGpu() {

@@ -70,8 +70,8 @@ struct SampleMember {
   std::string suffix;  // ASCII letters in lower case
 };
 // nullopt for members that are skipped: those without a dot in the last part of the name, such as
-// README; those whose last part begins with one, such as "._0001.jpg"; and "__info__", or what is in
-// a folder "__info__".
+// README; those whose last part begins with one, such as "._0001.jpg"; and "__info__", or what is
+// in a folder "__info__".
 std::optional<SampleMember> sample_member(std::string_view name);
 
 // The suffixes of one sample.

@@ -57,8 +57,8 @@ const std::string& FileStore::root() {
   return root_;
 }
 
-// Lists the tree. A link to a folder is walked like the folder, unless it leads to one that the walk
-// is in.
+// Lists the tree. A link to a folder is walked like the folder, unless it leads to one that the
+// walk is in.
 class FileStore::Walk {
  public:
   Walk(std::string root, LeftOut& left_out) : root_(std::move(root)), left_out_(left_out) {}

@@ -1,7 +1,7 @@
-// A file tree as a store. Versions are modification times. Symbolic links to files and folders inside
-// of the tree are followed; a listing names and counts the others, and what is no file.
-// A file's status is read before and after the bytes of every read, which are served only if size
-// and time are the manifest's both times.
+// A file tree as a store. Versions are modification times. Symbolic links to files and folders
+// inside of the tree are followed; a listing names and counts the others, and what is no file. A
+// file's status is read before and after the bytes of every read, which are served only if size and
+// time are the manifest's both times.
 #pragma once
 
 #include <string>

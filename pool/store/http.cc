@@ -76,6 +76,7 @@ struct Http::Body {
   std::size_t most = 0;
   std::string text;
   bool too_long = false;
+  bool head_ended = false;
   std::string etag;
   std::string content_ranges;
 
@@ -129,8 +130,10 @@ struct Http::Body {
     if (line.starts_with("HTTP/")) {  // the headers before it belong to a redirect
       self.etag.clear();
       self.content_ranges.clear();
+      self.head_ended = false;
       return bytes;
     }
+    if (line.empty()) self.head_ended = true;
     const std::size_t colon = std::min(line.find(':'), line.size());
     std::string name = line.substr(0, colon);
     for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -190,6 +193,8 @@ HttpAnswer Http::perform(const HttpRequest& request, Body& body, const std::stri
   if (body.too_long)
     throw StoreError(StoreFault::refused, request.url + ": sends more than was asked for" +
                                               (range.empty() ? "" : " (bytes " + range + ")"));
+  if (code == CURLE_OK && !body.head_ended)
+    throw StoreError(StoreFault::incomplete, request.url + ": the answer ends in its head");
   // write() ends the transfer of an answer that is not the range.
   if (code == CURLE_OK || code == CURLE_WRITE_ERROR)
     if (const auto problem = body.problem())

@@ -73,8 +73,8 @@ void add_tar(const TriedStore& source, const StoreObject& object, std::vector<Sh
       suffixes.clear();
     }
     if (!suffixes.add(its->suffix))
-      throw ManifestError(object.name + ": member " + member.name + ": sample " + key +
-                          " has a '" + its->suffix + "' already");
+      throw ManifestError(object.name + ": member " + member.name + ": sample " + key + " has a '" +
+                          its->suffix + "' already");
     const std::uint64_t length = end - entries.back().offset;
     if (length > kMaxRecordBytes)
       throw ManifestError(object.name + ": record " + key + " is longer than " +
@@ -85,7 +85,8 @@ void add_tar(const TriedStore& source, const StoreObject& object, std::vector<Sh
 }
 
 // Reads an IDX head: two zero bytes, the element type, the number of dimensions, and those.
-ManifestOptions idx_layout(const TriedStore& source, const StoreObject& object, std::uint64_t& records) {
+ManifestOptions idx_layout(const TriedStore& source, const StoreObject& object,
+                           std::uint64_t& records) {
   const auto fail = [&](const std::string& what) -> ManifestOptions {
     throw ManifestError(object.name + ": " + what);
   };

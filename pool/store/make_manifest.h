@@ -24,8 +24,8 @@ struct ManifestOptions {
   std::string match = "*";  // selects objects, like a shell pattern
 };
 
-// Store::left_out() says what is not in it. Each request is tried as `retry` says. Throws StoreError, and ManifestError that names the object and
-// its mistake.
+// Store::left_out() says what is not in it. Each request is tried as `retry` says. Throws
+// StoreError, and ManifestError that names the object and its mistake.
 std::vector<std::byte> make_manifest(Store& store, const ManifestOptions& options,
                                      const Retry& retry = {});
 

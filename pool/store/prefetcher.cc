@@ -70,18 +70,18 @@ void Prefetcher::read_group(RecordReader& reader, std::uint64_t first, std::uint
   for (std::uint64_t id = first; id < end && !stop_->is_set(); ++id) {
     if (!target.wants(id)) continue;
     const Source source = manifest_.source(id);
+    const bool joins = !piece.ids.empty() && source.shard == piece.shard &&
+                       source.offset >= piece.offset + piece.bytes &&
+                       source.offset - piece.offset - piece.bytes <= kMostGap &&
+                       source.offset + source.length - piece.offset <= kMostPiece;
+    if (!joins) finish();  // what it brings takes room from this record
     if (target.has_room && !target.has_room(source.length)) {
       const std::lock_guard lock(mutex_);
       ++progress_.wanted;
       ++progress_.full;
       continue;
     }
-    const bool joins = !piece.ids.empty() && source.shard == piece.shard &&
-                       source.offset >= piece.offset + piece.bytes &&
-                       source.offset - piece.offset - piece.bytes <= kMostGap &&
-                       source.offset + source.length - piece.offset <= kMostPiece;
     if (!joins) {
-      finish();
       piece.shard = source.shard;
       piece.offset = source.offset;
     }

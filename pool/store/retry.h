@@ -1,4 +1,5 @@
-// The one retry policy of requests to stores: those of a listing, of a shard's headers and of records.
+// The one retry policy of requests to stores: those of a listing, of a shard's headers and of
+// records.
 //
 //   request ─▶ passing error ─▶ wait, doubled each time ─▶ request ... ─▶ "(after N tries)"
 //           └▶ any other error: at once
@@ -45,8 +46,8 @@ class Retry {
                  ReaderCounters* counters = nullptr)
       : limits_(limits), stop_(stop), counters_(counters) {}
 
-  // Returns what `request` returns. Throws StoreError: the error after the last try, or `unavailable`
-  // that names `what` when stopped. `seed`: of the waits.
+  // Returns what `request` returns. Throws StoreError: the error after the last try, or
+  // `unavailable` that names `what` when stopped. `seed`: of the waits.
   template <typename Request>
   auto run(const std::string& what, std::uint64_t seed, const Request& request) const {
     Backoff backoff(limits_, seed);

@@ -30,7 +30,8 @@ class WebHdfsStore : public Store {
 
  private:
   [[nodiscard]] HttpRequest request(const std::string& path, const std::string& query) const;
-  void list_directory(const Retry& retry, const std::string& below, int depth, std::vector<StoreObject>& out);
+  void list_directory(const Retry& retry, const std::string& below, int depth,
+                      std::vector<StoreObject>& out);
   // Throws StoreError unless the file has the length and the time of `object` now.
   void check_version(const StoreObject& object);
 

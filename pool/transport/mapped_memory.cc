@@ -16,8 +16,8 @@ namespace {
 // The memory that this thread copies from; its signal handler reads it.
 thread_local std::atomic<MappedMemory*> copying{nullptr};
 
-// The action for SIGBUS before ours. Handlers may run while it is replaced, so they read a copy that
-// stays.
+// The action for SIGBUS before ours. Handlers may run while it is replaced, so they read a copy
+// that stays.
 std::atomic<const struct sigaction*> before{nullptr};
 
 }  // namespace

@@ -24,8 +24,8 @@ class MappedMemory {
   MappedMemory(const MappedMemory&) = delete;
   MappedMemory& operator=(const MappedMemory&) = delete;
 
-  // `offset` and `out` must be inside of the memory. Returns false once the file was cut short; then
-  // `out` may have any bytes. One thread.
+  // `offset` and `out` must be inside of the memory. Returns false once the file was cut short;
+  // then `out` may have any bytes. One thread.
   bool copy(std::uint64_t offset, std::span<std::byte> out);
 
  private:

@@ -3,11 +3,23 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <vector>
 
 namespace tributary::pool {
+
+// True if the other side closes the connection, and not only stays silent.
+inline bool closes(int connection) {
+  const timeval limit{60, 0};
+  setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  char byte = 0;
+  const ssize_t got = recv(connection, &byte, 1, 0);
+  return got == 0 || (got < 0 && errno == ECONNRESET);
+}
 
 class NoDescriptors {
  public:

@@ -109,8 +109,8 @@ const char* NodeServer::transport() const {
   return name_of(served_->memory().transport);
 }
 
-// Where no descriptor is left, a connection cannot be accepted, and the listener stays ready. Accepts
-// one by the spare descriptor and closes it: its loader goes to the store, and tries again.
+// Where no descriptor is left, a connection cannot be accepted, and the listener stays ready.
+// Accepts one by the spare descriptor and closes it: its loader goes to the store, and tries again.
 void NodeServer::refuse_one() {
   if (spare_ < 0) {  // there was none to take back
     poll(nullptr, 0, kPauseMs);

@@ -93,7 +93,7 @@ class NodeServer {
   std::uint64_t denied_ = 0;
 
   int listener_ = -1;
-  int spare_ = -1;  // a descriptor to give up where no other is left
+  int spare_ = -1;                     // a descriptor to give up where no other is left
   std::atomic<bool> stopping_{false};  // set by the destructor
   mutable std::mutex connections_mutex_;
   std::list<Connection> connections_;

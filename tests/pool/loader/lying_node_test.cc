@@ -1,5 +1,5 @@
-// Nodes that know the token and send what means nothing: the loader names the node and the field, and
-// reads from the store.
+// Nodes that know the token and send what means nothing: the loader names the node and the field,
+// and reads from the store.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -97,8 +97,8 @@ Welcome welcome(const std::string& transport, std::size_t address_bytes) {
 }
 
 TEST(PoolLyingNode, UnknownTransportIsNamed) {
-  EXPECT_THAT(problem_of(welcome("pigeon", 16)), AllOf(HasSubstr("'transport' is 'pigeon'"),
-                                                       HasSubstr("allowed: verbs, mapped")));
+  EXPECT_THAT(problem_of(welcome("pigeon", 16)),
+              AllOf(HasSubstr("'transport' is 'pigeon'"), HasSubstr("allowed: verbs, mapped")));
   EXPECT_THAT(problem_of(welcome("", 16)), HasSubstr("'transport' is ''"));
   EXPECT_THAT(problem_of(welcome("auto", 16)), HasSubstr("'transport' is 'auto'"));
   EXPECT_THAT(problem_of(welcome("\xFFmapped", 16)), HasSubstr("'transport' is '?mapped'"));

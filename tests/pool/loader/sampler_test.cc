@@ -49,7 +49,8 @@ std::vector<std::vector<std::uint64_t>> epoch(std::uint64_t records, std::uint64
 
 using Shares = std::vector<std::vector<std::uint64_t>>;
 
-// What torch.utils.data.DistributedSampler(range(n), ranks, rank, shuffle=False, drop_last=...) gives.
+// What torch.utils.data.DistributedSampler(range(n), ranks, rank, shuffle=False, drop_last=...)
+// gives.
 TEST(PoolSampler, RanksHaveEquallyManyRecordsAsInPyTorch) {
   EXPECT_EQ(epoch(10, 4, Uneven::pad), (Shares{{0, 4, 8}, {1, 5, 9}, {2, 6, 0}, {3, 7, 1}}));
   EXPECT_EQ(epoch(10, 4, Uneven::drop), (Shares{{0, 4}, {1, 5}, {2, 6}, {3, 7}}));

@@ -100,9 +100,9 @@ TEST_F(PoolFileStore, L1WhatAListingLeavesOutIsNamedAndCounted) {
   EXPECT_EQ(store.left_out().count(), 6u) << all;
   for (const char* text :
        {"link: is a link out of the store's directory, to /etc/passwd",
-        "out: is a link out of the store's directory, to /etc", "broken: is a link that leads nowhere",
-        "self: is a link that leads nowhere", "s/up: is a link to a folder that it is in",
-        "pipe: is neither a file nor a folder"})
+        "out: is a link out of the store's directory, to /etc",
+        "broken: is a link that leads nowhere", "self: is a link that leads nowhere",
+        "s/up: is a link to a folder that it is in", "pipe: is neither a file nor a folder"})
     EXPECT_THAT(all, testing::HasSubstr(text));
 }
 

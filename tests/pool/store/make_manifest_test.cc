@@ -76,8 +76,8 @@ TEST(PoolMakeManifest, WhatWebDatasetSkipsEndsNoSample) {
 }
 
 TEST(PoolMakeManifest, ASuffixThatComesTwiceIsNamed) {
-  const std::string twice = tar_member("0.jpg", "j") + tar_member("x", "") +
-                            tar_member("0.JPG", "k") + kEnd;
+  const std::string twice =
+      tar_member("0.jpg", "j") + tar_member("x", "") + tar_member("0.JPG", "k") + kEnd;
   EXPECT_THAT(problem_of({{"a.tar", twice}}, {DataFormat::tar, 0, 0, "*"}),
               testing::HasSubstr("a.tar: member 0.JPG: sample 0 has a 'jpg' already"));
 }

@@ -67,8 +67,7 @@ TEST(PoolS3Store, L1KeysGoOutAsTheyAre) {
   const std::string key = "./a/../b//c/./\t\r\n d+e%";
   HttpStub stub([&](const std::string& head) {
     if (head.find("list-type=2") == std::string::npos)
-      return HttpStub::answer(206, "data",
-                              "Content-Range: bytes 0-3/4\r\nETag: \"e1\"\r\n");
+      return HttpStub::answer(206, "data", "Content-Range: bytes 0-3/4\r\nETag: \"e1\"\r\n");
     EXPECT_THAT(head, HasSubstr("encoding-type=url"));
     return HttpStub::answer(200, page("<EncodingType>url</EncodingType>" +
                                       object("d/./a/../b//c/./%09%0D%0A+d%2Be%25", 4)));
@@ -104,12 +103,12 @@ std::vector<StoreObject> listed_after(const std::vector<std::string>& failures,
 
 TEST(PoolS3Store, L1EachRequestOfAListingIsTriedAgain) {
   const std::string cut = "HTTP/1.1 200 X\r\nContent-Length: 900\r\nConnection: close\r\n\r\n<List";
-  const std::string none = "\r\nConnection: close";  // closed before a head came
-  const std::string slow;                             // no head at all
+  const std::string head = "HTTP/1.1 200 X\r\nConnection: close";
+  const std::string slow;  // no head at all
   for (const std::string& failure :
        {HttpStub::answer(503, ""), HttpStub::answer(429, ""), HttpStub::answer(500, ""),
         HttpStub::answer(400, "<Error><Code>RequestTimeout</Code></Error>"),
-        HttpStub::answer(200, "<ListBucketResult>"), cut, none, slow}) {
+        HttpStub::answer(200, "<ListBucketResult>"), cut, head, slow}) {
     EXPECT_THROW(listed_after({failure}, 0), StoreError) << failure;
     EXPECT_EQ(listed_after({failure}, 1).size(), 2u) << failure;
   }
