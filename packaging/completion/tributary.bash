@@ -15,7 +15,7 @@ _tributary_options() { # PROGRAM [COMMAND...]
 }
 
 _tributary_commands() { # PROGRAM [COMMAND...]
-  "$@" --help 2>/dev/null | sed -n '/^Subcommands:/,/^$/s/^  \([a-z][a-z-]*\) .*/\1/p'
+  "$@" --help 2>/dev/null | sed -n '/^Subcommands:/,/^$/s/^  \([a-z][a-z_-]*\) .*/\1/p'
 }
 
 # The values of a key in a table of the switch, a line each.

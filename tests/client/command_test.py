@@ -176,7 +176,7 @@ def test_completion_knows_commands_options_and_tables():
 def subcommands(*words):
     """{command: its own commands}, as their help has them."""
     text = run(*words, "--help").stdout.partition("Subcommands:")[2].partition("\n\n")[0]
-    return {name: subcommands(*words, name) for name in re.findall(r"^  ([a-z][a-z-]*) ", text, re.M)}
+    return {name: subcommands(*words, name) for name in re.findall(r"^  ([a-z][a-z_-]*) ", text, re.M)}
 
 
 def test_completion_knows_commands_and_options_of_every_command():
