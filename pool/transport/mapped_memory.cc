@@ -20,6 +20,24 @@ thread_local std::atomic<MappedMemory*> copying{nullptr};
 // that stays.
 std::atomic<const struct sigaction*> before{nullptr};
 
+// Set while the action before runs, which may know ours as the one before it.
+thread_local bool passed_on = false;
+
+// Returns false if there is no action before, or it has passed the fault back.
+bool pass_on(int signal, siginfo_t* info, void* context) {
+  const struct sigaction* const old = before.load();
+  if (old == nullptr || passed_on) return false;
+  const bool with_info = (old->sa_flags & SA_SIGINFO) != 0;
+  if (!with_info && (old->sa_handler == SIG_DFL || old->sa_handler == SIG_IGN)) return false;
+  passed_on = true;
+  if (with_info)
+    old->sa_sigaction(signal, info, context);
+  else
+    old->sa_handler(signal);
+  passed_on = false;
+  return true;
+}
+
 }  // namespace
 
 void MappedMemory::on_bus_error(int signal, siginfo_t* info, void* context) {
@@ -31,12 +49,8 @@ void MappedMemory::on_bus_error(int signal, siginfo_t* info, void* context) {
     memory->lost_.store(true, std::memory_order_relaxed);
     return;
   }
-  const struct sigaction* const old = before.load();
-  if (old != nullptr && (old->sa_flags & SA_SIGINFO) != 0)
-    return old->sa_sigaction(signal, info, context);
-  if (old != nullptr && old->sa_handler != SIG_DFL && old->sa_handler != SIG_IGN)
-    return old->sa_handler(signal);
-  ::signal(signal, SIG_DFL);  // the fault comes again, and ends the process
+  // By default the fault comes again, and ends the process.
+  if (!pass_on(signal, info, context)) ::signal(signal, SIG_DFL);
 }
 
 // Other libraries may have replaced the action since the last memory was mapped.
