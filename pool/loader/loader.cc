@@ -8,7 +8,7 @@
 
 namespace tributary::pool {
 
-// What each process has of its own. A child of a fork leaves its parent's untouched: threads that
+// State of one process. A child of a fork leaves its parent's untouched: threads that
 // do not exist in the child may hold its locks.
 struct Loader::Own {
   const int process = getpid();

@@ -14,7 +14,7 @@
 
 namespace tributary::pool {
 
-// What becomes of records that do not fill a turn of all ranks.
+// Treatment of records that do not fill a turn of all ranks.
 enum class Uneven : std::uint8_t {
   pad,   // the epoch's first records come again, so that ranks have equally many; PyTorch's
          // DistributedSampler does the same

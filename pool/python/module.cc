@@ -83,6 +83,18 @@ class PythonGpu {
 };
 
 // Calls that wait for a load of another thread do so without the GIL.
+void register_buffer(Loader& loader, const py::buffer& buffer) {
+  const auto bytes = writable(buffer);
+  const py::gil_scoped_release release;
+  loader.register_buffer(bytes);
+}
+
+void unregister_buffer(Loader& loader, const py::buffer& buffer) {
+  const auto bytes = writable(buffer);
+  const py::gil_scoped_release release;
+  loader.unregister_buffer(bytes.data());
+}
+
 LoadCounters counters_without_gil(const Loader& loader) {
   const py::gil_scoped_release release;
   return loader.counters();
@@ -176,18 +188,8 @@ PYBIND11_MODULE(_pool, m) {
       .def("target", [](const Loader& l) { return l.config().load.target; })
       .def("pad", [](const Loader& l) { return l.config().load.pad; })
       .def("get_batch", &get_batch)
-      .def("register_buffer",
-           [](Loader& l, const py::buffer& b) {
-             const auto bytes = writable(b);
-             const py::gil_scoped_release release;
-             l.register_buffer(bytes);
-           })
-      .def("unregister_buffer",
-           [](Loader& l, const py::buffer& b) {
-             const auto bytes = writable(b);
-             const py::gil_scoped_release release;
-             l.unregister_buffer(bytes.data());
-           })
+      .def("register_buffer", &register_buffer)
+      .def("unregister_buffer", &unregister_buffer)
       .def("counters", &counters_of)
       .def("nodes", &nodes_of);
   py::class_<PythonGpu>(m, "Gpu")

@@ -22,7 +22,7 @@ struct StoreObject {
   std::uint64_t version = 0;  // changes with the object; never 0 in a listing
 };
 
-// What a listing left out, with the reason. Only the first few have their names kept.
+// Objects that a listing left out, each with the reason. Only the first few have their names kept.
 class LeftOut {
  public:
   void add(const std::string& name, const std::string& why) {
@@ -53,7 +53,7 @@ class Store {
   // that names the object's address; `changed` if it is not the manifest's any more.
   virtual void read(const StoreObject& object, std::uint64_t offset, std::span<std::byte> out) = 0;
   [[nodiscard]] virtual std::unique_ptr<Store> clone() const = 0;
-  // Of the last list(): what is there and cannot be a record.
+  // Objects that the last list() found and that cannot be records.
   [[nodiscard]] const LeftOut& left_out() const { return left_out_; }
 
  protected:
