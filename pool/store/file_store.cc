@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::uint64_t version_of(const struct stat& status) {
+std::uint64_t time_version(const struct stat& status) {
   const std::uint64_t ns = static_cast<std::uint64_t>(status.st_mtim.tv_sec) * 1'000'000'000 +
                            static_cast<std::uint64_t>(status.st_mtim.tv_nsec);
   return ns == 0 ? 1 : ns;
@@ -83,7 +83,7 @@ class FileStore::Walk {
     if (S_ISLNK(status.st_mode) && !follow(path, name, status)) return;
     const std::pair folder_id(status.st_dev, status.st_ino);
     if (S_ISREG(status.st_mode))
-      found_.push_back({name, static_cast<std::uint64_t>(status.st_size), version_of(status)});
+      found_.push_back({name, static_cast<std::uint64_t>(status.st_size), time_version(status)});
     else if (!S_ISDIR(status.st_mode))
       left_out_.add(name, "is neither a file nor a folder");
     else if (std::find(inside_.begin(), inside_.end(), folder_id) != inside_.end())
@@ -151,7 +151,7 @@ void FileStore::read(const StoreObject& object, std::uint64_t offset, std::span<
     struct stat status {};
     if (fstat(fd_, &status) != 0) fail(path, errno);
     if (static_cast<std::uint64_t>(status.st_size) != object.bytes ||
-        version_of(status) != object.version) {
+        time_version(status) != object.version) {
       close_object();
       throw StoreError(StoreFault::changed, path + ": has " + std::to_string(status.st_size) +
                                                 " bytes of another time; the manifest knows " +

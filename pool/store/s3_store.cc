@@ -88,7 +88,7 @@ std::string decode_key(std::string text) {
 }
 
 // A client that was too slow, or a connection that was: the status is 400.
-bool passes(long status, const std::string& body) {
+bool is_request_timeout(long status, const std::string& body) {
   return status == 400 && body.find("<Code>RequestTimeout</Code>") != std::string::npos;
 }
 
@@ -143,7 +143,7 @@ S3Store::S3Store(S3Options options, const StoreTimeouts& timeouts)
 HttpRequest S3Store::request(const std::string& path_and_query) const {
   HttpRequest request;
   request.url = options_.endpoint + "/" + options_.bucket + path_and_query;
-  request.passes = &passes;
+  request.passes = &is_request_timeout;
   if (options_.key.empty()) return request;
   request.credentials = options_.key + ":" + options_.secret;
   request.signature_scope = "aws:amz:" + options_.region + ":s3";

@@ -41,7 +41,7 @@ std::string text_of(const json& status, const char* key, const std::string& url)
 }
 
 // A name node that is not the active one, or is in safe mode, says so in a 403.
-bool passes(long, const std::string& body) {
+bool is_not_active(long, const std::string& body) {
   const json parsed = json::parse(body, nullptr, false);
   if (!parsed.is_object()) return false;
   const auto about = parsed.find("RemoteException");
@@ -61,7 +61,7 @@ HttpRequest WebHdfsStore::request(const std::string& path, const std::string& qu
                 percent_encode(options_.directory + path, true) + "?" + query;
   if (!options_.user.empty()) request.url += "&user.name=" + percent_encode(options_.user, false);
   request.follow_redirects = true;
-  request.passes = &passes;
+  request.passes = &is_not_active;
   request.range_way = RangeWay::url;
   return request;
 }
