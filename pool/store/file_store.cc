@@ -30,7 +30,7 @@ std::uint64_t time_version(const struct stat& status) {
 
 // Both paths are without links.
 bool is_inside(const std::string& path, const std::string& folder) {
-  return folder == "/" || path.starts_with(folder + '/');
+  return path == folder || folder == "/" || path.starts_with(folder + '/');
 }
 
 }  // namespace
