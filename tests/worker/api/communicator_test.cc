@@ -267,7 +267,8 @@ TEST_F(CommunicatorTest, TimeoutNamesTheMissingRanks) {
     FAIL();
   } catch (const CommunicatorError& e) {
     EXPECT_THAT(e.missing_ranks(), ElementsAre(0u, 2u));
-    EXPECT_EQ(e.what(), job() + " op 0 chunk 0: timed out: no result within 1 s: waiting for ranks 0 and 2");
+    EXPECT_EQ(e.what(),
+              job() + " op 0 chunk 0: timed out: no result within 1 s: waiting for ranks 0 and 2");
   }
 }
 
@@ -284,8 +285,9 @@ TEST_F(CommunicatorTest, SilentSwitchIsNamedAsSuch) {
     Communicator::create(o);
     FAIL();
   } catch (const CommunicatorError& e) {
-    EXPECT_EQ(e.what(),
-              job() + ": timed out: not joined within 0.15 s: the switch did not answer at " + o.address);
+    EXPECT_EQ(
+        e.what(),
+        job() + ": timed out: not joined within 0.15 s: the switch did not answer at " + o.address);
   }
 }
 
