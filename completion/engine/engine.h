@@ -82,8 +82,8 @@ class Engine {
   // The epoch that began last; 0 before the first, and for unknown jobs.
   [[nodiscard]] std::uint16_t epoch_of(std::uint32_t job) const;
 
-  // Sets the model of a job; it outlives this object (T21). Without one, any op on an array ends the
-  // epoch.
+  // Sets the model of a job; it outlives this object (T21). Without one, any op on an array ends
+  // the epoch.
   void set_model(std::uint32_t job, Model& model);
 
   // Payload spans of messages appended to `out` are valid until the next call of any method.

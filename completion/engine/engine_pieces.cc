@@ -59,7 +59,8 @@ void fill(Piece& piece, const Arrival& a, ConstRankSet ranks) {
 
 // Replaces a chunk's sum by the model's answer, once: from here on it is kept like any result.
 wire::Reason ask_model(const Job& job, const Chunk& chunk, const Piece& sum) {
-  // Where there is no model, its step is what ranks bring for it: 0, "none". A question ends nothing.
+  // Where there is no model, its step is what ranks bring for it: 0, "none". A question ends
+  // nothing.
   if (job.model == nullptr)
     return chunk.description.target == wire::kModelStep ? wire::Reason::none
                                                         : wire::Reason::model_lost;

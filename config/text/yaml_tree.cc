@@ -9,31 +9,14 @@
 #include <cstdint>
 #include <sstream>
 
+#include "core/utf8.h"
+
 namespace tributary::config {
 namespace {
 
 Mark to_mark(const YAML::Mark& m) {
   if (m.is_null()) return {};
   return {m.line + 1, m.column + 1};
-}
-
-// Length of the UTF-8 sequence at text[i] (RFC 3629); 0 when it is not one.
-std::size_t utf8_length(std::string_view text, std::size_t i) {
-  const auto byte = [&](std::size_t k) { return static_cast<std::uint8_t>(text[k]); };
-  const std::uint8_t b = byte(i);
-  std::size_t length = 0;
-  if (b < 0x80) return 1;
-  if (b >= 0xC2 && b <= 0xDF) length = 2;
-  if (b >= 0xE0 && b <= 0xEF) length = 3;
-  if (b >= 0xF0 && b <= 0xF4) length = 4;
-  if (length == 0 || i + length > text.size()) return 0;
-  for (std::size_t k = 1; k < length; ++k)
-    if ((byte(i + k) & 0xC0) != 0x80) return 0;
-  if (b == 0xE0 && byte(i + 1) < 0xA0) return 0;
-  if (b == 0xED && byte(i + 1) > 0x9F) return 0;
-  if (b == 0xF0 && byte(i + 1) < 0x90) return 0;
-  if (b == 0xF4 && byte(i + 1) > 0x8F) return 0;
-  return length;
 }
 
 void check_characters(std::string_view text) {
@@ -43,7 +26,7 @@ void check_characters(std::string_view text) {
     if ((b < 0x20 && b != '\n' && b != '\r' && b != '\t') || b == 0x7F)
       throw YamlError(
           mark, "control character " + std::to_string(b) + "; allowed: a YAML text file in UTF-8");
-    const std::size_t length = utf8_length(text, i);
+    const std::size_t length = utf8_length(text.substr(i));
     if (length == 0) throw YamlError(mark, "not UTF-8; allowed: a YAML text file in UTF-8");
     if (b == '\n') {
       ++mark.line;

@@ -3,6 +3,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "core/utf8.h"
+
 namespace tributary::wire {
 namespace {
 
@@ -14,20 +16,6 @@ struct ValueInfoWire {
   be32 segments;
 };
 static_assert(sizeof(ValueInfoWire) == 20);
-
-// The length of the UTF-8 sequence at the beginning; 0: there is none (RFC 3629).
-std::size_t utf8_length(std::string_view text) {
-  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = at(0);
-  if (lead < 0x80) return 1;
-  const std::size_t length = lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  if (length == 0 || lead > 0xF4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((at(i) & 0xC0) != 0x80) return 0;
-  const bool overlong = (lead == 0xE0 && at(1) < 0xA0) || (lead == 0xF0 && at(1) < 0x90);
-  const bool no_character = (lead == 0xED && at(1) > 0x9F) || (lead == 0xF4 && at(1) > 0x8F);
-  return overlong || no_character ? 0 : length;
-}
 
 const char* check_characters(std::string_view text) {
   while (!text.empty()) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -13,8 +14,6 @@ namespace tributary::dataplane {
 namespace {
 
 namespace memif = worker::memif;
-
-constexpr std::string_view kName = "tributary";
 
 bool is_eventfd(int descriptor) {
   std::error_code gone;
@@ -32,7 +31,7 @@ std::string number(std::uint64_t value) {
 memif::Message MemifHandshake::hello() {
   memif::Message hello{};
   hello.type = memif::MessageType::hello;
-  kName.copy(hello.hello.name.data(), hello.hello.name.size() - 1);
+  memif::kOwnName.copy(hello.hello.name.data(), hello.hello.name.size() - 1);
   hello.hello.min_version = hello.hello.max_version = memif::kVersion;
   hello.hello.max_region = kMostRegions - 1;
   hello.hello.max_server_to_client_ring = config::kMaxQueues - 1;
@@ -73,6 +72,8 @@ void MemifHandshake::init(const memif::Init& said) {
   if (door->settings->secret != said.secret) throw MemifRefusal("Incorrect secret");
   if (door->taken) throw MemifRefusal("Already connected");
   id_ = said.id;
+  by_library_ = std::string_view(said.name.data(), ::strnlen(said.name.data(), said.name.size())) ==
+                memif::kOwnName;
   queues_ = door->queues;
 }
 

@@ -56,6 +56,8 @@ class MemifHandshake {
   bool take(const worker::memif::Message& message, worker::FileDescriptor passed);
 
   [[nodiscard]] std::optional<std::uint32_t> id() const { return id_; }
+  // The client says that it is this project's library, which leaves a job before it goes.
+  [[nodiscard]] bool by_library() const { return by_library_; }
   // CONNECT was taken: all rings of the port are there.
   [[nodiscard]] bool complete() const { return complete_; }
   [[nodiscard]] MemifOffer take_offer() { return std::move(offer_); }
@@ -68,6 +70,7 @@ class MemifHandshake {
 
   FindDoor find_;
   std::optional<std::uint32_t> id_;
+  bool by_library_ = false;
   std::uint16_t queues_ = 0;
   MemifOffer offer_;
   bool complete_ = false;

@@ -1,6 +1,7 @@
 #include "dataplane/memif/memif_listener.h"
 
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,6 +29,14 @@ void say_goodbye(int socket, const std::string& why) {
   memif::Message bye = message(memif::MessageType::disconnect);
   why.copy(bye.disconnect.text.data(), bye.disconnect.text.size() - 1);
   send_memif(socket, bye);
+}
+
+// The process that connected; none where it cannot be seen from here.
+worker::FileDescriptor process_behind(int socket) {
+  ucred peer{};
+  socklen_t bytes = sizeof peer;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0 || peer.pid <= 0) return {};
+  return worker::FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0)));
 }
 
 }  // namespace
@@ -75,12 +84,15 @@ void MemifListener::disconnect(const MemifPort& port, const std::string& why) {
                                    [&](const Client& one) { return one.port == &port; });
   if (client == clients_.end()) return;
   say_goodbye(client->socket.get(), why);
-  end(client);
+  end(client, false);
 }
 
 void MemifListener::list(std::vector<int>& descriptors) const {
   if (!open_.empty() && !short_) descriptors.push_back(socket_.get());
-  for (const Client& client : clients_) descriptors.push_back(client.socket.get());
+  for (const Client& client : clients_) {
+    descriptors.push_back(client.socket.get());
+    if (client.process) descriptors.push_back(client.process.get());
+  }
 }
 
 void MemifListener::handle(const std::vector<int>& ready) {
@@ -88,8 +100,12 @@ void MemifListener::handle(const std::vector<int>& ready) {
     return std::find(ready.begin(), ready.end(), descriptor) != ready.end();
   };
   // Clients that go make room for those that come.
-  for (auto client = clients_.begin(); client != clients_.end();)
-    client = is_ready(client->socket.get()) ? read(client) : std::next(client);
+  for (auto client = clients_.begin(); client != clients_.end();) {
+    if (client->process && is_ready(client->process.get()))
+      client = end(client, true);
+    else
+      client = is_ready(client->socket.get()) ? read(client) : std::next(client);
+  }
   short_ = false;
   if (!open_.empty()) accept_all();
 }
@@ -131,7 +147,7 @@ MemifListener::Clients::iterator MemifListener::read(Clients::iterator client) {
   if (received == MemifReceived::nothing) return std::next(client);
   const bool leaves =
       received == MemifReceived::message && said.type == memif::MessageType::disconnect;
-  if (received == MemifReceived::ended || leaves) return end(client);
+  if (received == MemifReceived::ended || leaves) return end(client, true);
   try {
     if (received == MemifReceived::nonsense) throw MemifRefusal("a packet that is no message");
     take(*client, said, std::move(passed));
@@ -157,15 +173,16 @@ void MemifListener::connect(Client& client) {
   if (port->connected()) throw MemifRefusal("Already connected");
   port->accept(client.handshake.take_offer());
   client.port = port;
+  if (client.handshake.by_library()) client.process = process_behind(client.socket.get());
   memif::Message connected = message(memif::MessageType::connected);
   port->settings().device.copy(connected.connect.interface_name.data(),
                                connected.connect.interface_name.size() - 1);
   if (!send_memif(client.socket.get(), connected)) throw MemifRefusal("the client does not read");
 }
 
-MemifListener::Clients::iterator MemifListener::end(Clients::iterator client) {
+MemifListener::Clients::iterator MemifListener::end(Clients::iterator client, bool itself) {
   if (client->port != nullptr)
-    client->port->leave();
+    client->port->leave(itself && client->handshake.by_library());
   else
     counters_.gone.add();
   return clients_.erase(client);
@@ -177,7 +194,7 @@ MemifListener::Clients::iterator MemifListener::refuse(Clients::iterator client,
   counters_.refused.add();
   MemifPort* const port = client->handshake.id() ? find(*client->handshake.id()) : nullptr;
   if (port != nullptr) port->note_refusal(why);
-  if (client->port != nullptr) client->port->leave();
+  if (client->port != nullptr) client->port->leave(false);
   return clients_.erase(client);
 }
 

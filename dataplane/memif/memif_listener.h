@@ -1,6 +1,7 @@
 // One memif socket: the ports that are reached by it, and the clients that have come.
 //
-//   accepted, HELLO sent ──messages──▶ has a port, connected ──its socket ends──▶ gone
+//   accepted, HELLO sent ──messages──▶ has a port, connected ──its socket, or its process, ends──▶
+//   gone
 //        └─ refused: DISCONNECT says why            └─ the port goes, or it broke the protocol
 //
 // Few may be in the handshake at the same time: a further one takes the place of the oldest. Used
@@ -59,6 +60,9 @@ class MemifListener {
     worker::FileDescriptor socket;
     MemifHandshake handshake;
     MemifPort* port = nullptr;  // once connected
+    // Its process, where the kernel shows it (pidfd_open(2)): a child that fork() made keeps the
+    // socket open.
+    worker::FileDescriptor process = {};
   };
   using Clients = std::list<Client>;
 
@@ -70,7 +74,8 @@ class MemifListener {
   Clients::iterator read(Clients::iterator client);
   void take(Client& client, const worker::memif::Message& message, worker::FileDescriptor passed);
   void connect(Client& client);
-  Clients::iterator end(Clients::iterator client);
+  // `itself`: by its own doing, not the switch's.
+  Clients::iterator end(Clients::iterator client, bool itself);
   Clients::iterator refuse(Clients::iterator client, const std::string& why);
 
   std::string path_;

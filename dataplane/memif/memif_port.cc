@@ -56,8 +56,9 @@ void MemifPort::accept(MemifOffer offer) {
   connected_.store(true, std::memory_order_release);
 }
 
-void MemifPort::leave() {
+void MemifPort::leave(bool died) {
   if (!connected()) return;
+  if (died) deaths_.fetch_add(1, std::memory_order_acq_rel);
   connected_.store(false, std::memory_order_release);
   departures_.fetch_add(1, std::memory_order_acq_rel);
   for (const auto& queue : queues_) {

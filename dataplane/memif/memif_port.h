@@ -48,10 +48,12 @@ class MemifPort {
 
   // Any thread.
   [[nodiscard]] bool connected() const { return connected_.load(std::memory_order_acquire); }
-  // Any thread. Clients that have gone.
+  // Any thread. Clients that have gone; and of those, processes that used the library and ended, or
+  // closed their connection: no living one does.
   [[nodiscard]] std::uint32_t departures() const {
     return departures_.load(std::memory_order_acquire);
   }
+  [[nodiscard]] std::uint32_t deaths() const { return deaths_.load(std::memory_order_acquire); }
   struct Losses {
     std::uint64_t unusable = 0;
     std::uint64_t no_buffers = 0;
@@ -70,7 +72,7 @@ class MemifPort {
   [[nodiscard]] bool broken() const { return connection_ != nullptr && connection_->broken(); }
   // Throws MemifRefusal.
   void accept(MemifOffer offer);
-  void leave();
+  void leave(bool died);
   void note_refusal(const std::string& why);
 
  private:
@@ -87,6 +89,7 @@ class MemifPort {
   std::unique_ptr<MemifConnection> connection_;
   std::atomic<bool> connected_{false};
   std::atomic<std::uint32_t> departures_{0};
+  std::atomic<std::uint32_t> deaths_{0};
   std::mutex refusal_guard_;  // of:
   std::string refusal_;
   std::uint64_t refused_ = 0;

@@ -16,6 +16,7 @@
 
 #include "config/plan/port_places.h"
 #include "dataplane/host/interface_offloads.h"
+#include "dataplane/memif/memif_port.h"
 #include "dataplane/switch/switch.h"
 
 namespace tributary::dataplane {
@@ -67,13 +68,19 @@ void Switch::report_drops(std::size_t place) {
 void Switch::watch_client(std::uint16_t place) {
   const Port& port = *ports_[place];
   if (!port.devargs().kind->memif || !port.is_device()) return;
+  const MemifPort* const server = port.memif_server();
+  // The link monitor looks next, and loops send there until then.
+  if (server != nullptr && server->connected() != port.link_up()) return;
   const auto by_lease = [](const auto& a, const auto& b) { return a.lease < b.lease; };
   const auto last = std::max_element(config_.jobs.begin(), config_.jobs.end(), by_lease);
   const Duration longest = last == config_.jobs.end()
                                ? Duration()
                                : Duration::ns(last->lease.to_ns() / aggregator::Engine::kGonePart);
   const auto gone =
-      client_watches_[place].look(port.link_up(), port.link_losses(), longest, steady_now());
+      client_watches_[place].look({.connected = port.link_up(),
+                                   .losses = port.link_losses(),
+                                   .deaths = server == nullptr ? 0 : server->deaths()},
+                                  longest, steady_now());
   if (!gone) return;
   for (const auto& packet_loop : *packet_loops_)
     packet_loop->mailbox().ask([at = packet_loop.get(), place,

@@ -15,7 +15,7 @@ _tributary_options() { # PROGRAM [COMMAND...]
 }
 
 _tributary_commands() { # PROGRAM [COMMAND...]
-  "$@" --help 2>/dev/null | sed -n '/^Subcommands:/,/^$/s/^  \([a-z][a-z-]*\) .*/\1/p'
+  "$@" --help 2>/dev/null | sed -n '/^Subcommands:/,/^$/s/^  \([a-z][a-z_-]*\) .*/\1/p'
 }
 
 # The values of a key in a table of the switch, a line each.
@@ -30,7 +30,7 @@ _tributary_tables() { # PROGRAM
   "$1" show '?' 2>&1 | sed -n 's/.*allowed: //p' | tr -d ','
 }
 
-# What may stand where the cursor is, `place` words behind the command.
+# What may stand where the cursor is, `place` words behind a command that has no commands of its own.
 _tributary_arguments() { # PROGRAM COMMAND TABLE PLACE SOCKET...
   local program=$1 command=$2 table=$3 place=$4
   shift 4
@@ -40,7 +40,6 @@ _tributary_arguments() { # PROGRAM COMMAND TABLE PLACE SOCKET...
       _tributary_values "$program" jobs job "$@" ;;
     show:fdb:[23]) _tributary_values "$program" ports port "$@" | sed 's/^/port=/' ;;
     capture:*:* | trace:*:[2-9]*) _tributary_values "$program" ports port "$@" ;;
-    bench:*:1) echo allreduce reduce broadcast all_gather reduce_scatter barrier ;;
   esac
 }
 
@@ -64,14 +63,19 @@ _tributary() {
       mapfile -t COMPREPLY < <(compgen -W "$(_tributary_values "$program" jobs job "${socket[@]}")" -- "$current")
       return ;;
   esac
-  if ((${#words[@]} > 0)); then commands=("${words[0]}"); fi
-  local offered
+  # The words that are commands: `pool fill`, for example. `below`: commands that may follow them.
+  local offered below word
+  below=$(_tributary_commands "$program")
+  for word in "${words[@]}"; do
+    [[ -n $word && $'\n'$below$'\n' == *$'\n'"$word"$'\n'* ]] || break
+    commands+=("$word")
+    below=$(_tributary_commands "$program" "${commands[@]}")
+  done
   if [[ $current == -* ]]; then
-    if [[ ${words[0]-} == bench && -n ${words[1]-} ]]; then commands=(bench "${words[1]}"); fi
     offered=$(_tributary_options "$program" "${commands[@]}")
-  elif ((${#words[@]} == 0)); then
-    offered=$(_tributary_commands "$program")
-  else
+  elif [[ -n $below ]] && ((${#commands[@]} == ${#words[@]})); then
+    offered=$below
+  elif ((${#commands[@]} > 0)); then
     offered=$(_tributary_arguments "$program" "${words[0]}" "${words[1]-}" "${#words[@]}" "${socket[@]}")
   fi
   mapfile -t COMPREPLY < <(compgen -W "$offered" -- "$current")

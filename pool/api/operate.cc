@@ -48,9 +48,13 @@ json command(const pool::PoolConfig& config, const json& request, pool::CommandK
 
 json write_manifest(const pool::PoolConfig& config) {
   const auto store = pool::open_store(config.dataset.store, config.timeouts);
-  const auto bytes = pool::make_manifest(*store, config.dataset.layout);
+  const auto bytes =
+      pool::make_manifest(*store, config.dataset.layout, pool::Retry(config.fill.backoff));
   pool::write_manifest_file(config.dataset.manifest, bytes);
-  return {{"manifest", config.dataset.manifest}, {"records", pool::Manifest(bytes).records()}};
+  return {{"manifest", config.dataset.manifest},
+          {"records", pool::Manifest(bytes).records()},
+          {"left_out", store->left_out().count()},
+          {"left_out_first", store->left_out().named()}};
 }
 
 json configure(const std::string& file, const json& request) {

@@ -8,6 +8,14 @@
 
 namespace tributary::pool {
 
+// State of one process. A child of a fork leaves its parent's untouched: threads that
+// do not exist in the child may hold its locks.
+struct Loader::Own {
+  const int process = getpid();
+  std::mutex making;                 // of the session
+  std::unique_ptr<Session> session;  // set once
+};
+
 Loader::Loader(PoolConfig config, MakeDomain make_domain)
     : config_(std::move(config)),
       make_domain_(make_domain),
@@ -16,18 +24,28 @@ Loader::Loader(PoolConfig config, MakeDomain make_domain)
 
 Loader::~Loader() {
   // A child that never loaded anything has no connections, and does not close its parent's.
-  if (process_ != getpid()) static_cast<void>(session_.release());
+  Own* const known = own_.load();
+  if (known != nullptr && known->process == getpid()) delete known;
+}
+
+Loader::Own& Loader::own() {
+  Own* known = own_.load(std::memory_order_acquire);
+  if (known != nullptr && known->process == getpid()) return *known;
+  auto made = std::make_unique<Own>();
+  if (own_.compare_exchange_strong(known, made.get(), std::memory_order_acq_rel))
+    return *made.release();
+  return *known;  // another thread was faster
 }
 
 Session& Loader::session() {
-  const int process = getpid();
-  if (process_ != process) {
-    static_cast<void>(session_.release());  // the parent's, in a child process
-    session_ = std::make_unique<Session>(config_, *manifest_, token_, make_domain_());
-    process_ = process;
-    for (const auto& buffer : buffers_) session_->register_buffer(buffer);
+  Own& mine = own();
+  const std::lock_guard lock(mine.making);
+  if (!mine.session) {
+    auto made = std::make_unique<Session>(config_, *manifest_, token_, make_domain_());
+    for (const auto& buffer : *buffers_) made->register_buffer(buffer);
+    mine.session = std::move(made);
   }
-  return *session_;
+  return *mine.session;
 }
 
 std::uint32_t Loader::length(std::uint64_t id) const {
@@ -41,14 +59,18 @@ void Loader::register_buffer(std::span<std::byte> buffer) {
   Session& its = session();
   const std::lock_guard lock(its.mutex());
   its.register_buffer(buffer);
-  buffers_.push_back(buffer);
+  auto buffers = std::make_unique<Buffers>(*buffers_);
+  buffers->push_back(buffer);
+  buffers_ = std::move(buffers);
 }
 
 void Loader::unregister_buffer(const std::byte* buffer) {
   Session& its = session();
   const std::lock_guard lock(its.mutex());
   its.unregister_buffer(buffer);
-  std::erase_if(buffers_, [buffer](const auto& known) { return known.data() == buffer; });
+  auto buffers = std::make_unique<Buffers>(*buffers_);
+  std::erase_if(*buffers, [buffer](const auto& known) { return known.data() == buffer; });
+  buffers_ = std::move(buffers);
 }
 
 void Loader::register_device(const DeviceBuffer& memory) {
@@ -86,9 +108,16 @@ void Loader::get_batch(std::span<const std::uint64_t> ids,
 }
 
 LoadCounters Loader::counters() const {
-  if (!session_ || process_ != getpid()) return {};
-  const std::lock_guard lock(session_->mutex());
-  return session_->counters();
+  Own* const mine = own_.load(std::memory_order_acquire);
+  if (mine == nullptr || mine->process != getpid()) return {};
+  Session* its = nullptr;
+  {
+    const std::lock_guard lock(mine->making);
+    its = mine->session.get();
+  }
+  if (its == nullptr) return {};
+  const std::lock_guard lock(its->mutex());
+  return its->counters();
 }
 
 std::vector<NodeState> Loader::nodes() {

@@ -13,6 +13,7 @@
 // connections at its first call: the parent's are not used.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -107,15 +108,18 @@ class Loader {
   std::vector<NodeState> nodes();
 
  private:
+  struct Own;
+  using Buffers = std::vector<std::span<std::byte>>;
+  Own& own();
   Session& session();
 
   PoolConfig config_;
   MakeDomain make_domain_;
   ManifestFile manifest_;
   std::string token_;
-  std::vector<std::span<std::byte>> buffers_;
-  std::unique_ptr<Session> session_;
-  int process_ = 0;
+  // Replaced as a whole, by one store: a fork meets the old or the new one.
+  std::unique_ptr<const Buffers> buffers_ = std::make_unique<const Buffers>();
+  std::atomic<Own*> own_{nullptr};  // own() of any thread makes it
 };
 
 }  // namespace tributary::pool

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/utf8.h"
 #include "pool/loader/token.h"
 
 namespace tributary::pool {
@@ -28,15 +29,21 @@ void NodeLink::greet(const LinkTarget& target, LinkUse use) {
   const Proof proof{prove(target.token, Role::reader, hello.nonce, challenge.nonce),
                     static_cast<std::uint8_t>(use == LinkUse::read ? 1 : 0)};
   welcome_ = stream_.ask_for<Welcome>(proof, kAnswerTime);
+  if (!is_utf8(welcome_.node)) throw StreamError("its field 'node' is not UTF-8");
   if (welcome_.node != target.node)
     throw StreamError("calls itself '" + welcome_.node + "'; two pools share the address");
 }
 
 RemoteMemory NodeLink::memory() const {
   RemoteMemory memory;
+  memory.transport = TransportKind::automatic;
   for (const TransportKind kind :
        {TransportKind::verbs, TransportKind::mapped, TransportKind::tcp, TransportKind::shm})
     if (welcome_.transport == name_of(kind)) memory.transport = kind;
+  if (memory.transport == TransportKind::automatic)
+    throw StreamError("its field 'transport' is '" + replace_invalid_utf8(welcome_.transport) +
+                      "'; allowed: verbs, mapped, tcp, shm");
+  if (welcome_.address.empty()) throw StreamError("its field 'address' is empty");
   memory.address = welcome_.address;
   memory.base = welcome_.base;
   memory.bytes = welcome_.bytes;
@@ -58,11 +65,13 @@ std::uint64_t NodeLink::read_table(std::uint64_t since,
   for (;;) {
     auto message = stream_.receive(kAnswerTime);
     if (!message) throw StreamError("no answer in time");
-    if (const auto* failure = std::get_if<Failure>(&*message)) throw StreamError(failure->text);
+    if (const auto* failure = std::get_if<Failure>(&*message))
+      throw StreamError(replace_invalid_utf8(failure->text));
     const auto* entries = std::get_if<Entries>(&*message);
     if (entries == nullptr) throw StreamError("an answer of the wrong kind");
     for (const PlacedRecord& record : entries->records) apply(record);
     if (entries->more == 0) return entries->generation;
+    if (entries->records.empty()) throw StreamError("its field 'more' promises records for ever");
   }
 }
 

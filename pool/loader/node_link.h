@@ -30,6 +30,7 @@ class NodeLink {
   NodeLink(const LinkTarget& target, LinkUse use, Duration connect_time = Duration::seconds(2));
 
   [[nodiscard]] const Welcome& welcome() const { return welcome_; }
+  // Throws StreamError that names the field that means nothing.
   [[nodiscard]] RemoteMemory memory() const;
   // Passes on changes after generation() in order; then generation() is the node's current one.
   void refresh(const std::function<void(const PlacedRecord&)>& apply);

@@ -82,6 +82,9 @@ const Fields<LoadConfig>& load_fields() {
               {"unchecked", GpuPath::unchecked}},
              "How records get into a GPU: through pinned host memory, or by the RDMA device where "
              "it can, and copied back for the check or not checked but for their headers."),
+      scalar(
+          "pad", &L::pad, boolean(),
+          "Ranks get equally many records of an epoch: its first records come again where needed."),
   };
   return fields;
 }

@@ -46,6 +46,7 @@ struct LoadConfig {
   Amount amount;
   std::string target = "host";  // or gpu:N
   GpuPath gpu_path = GpuPath::bounce;
+  bool pad = true;  // ranks have equally many records; see Uneven
   bool operator==(const LoadConfig&) const = default;
 };
 

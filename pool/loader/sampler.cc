@@ -9,7 +9,12 @@ Sampler::Sampler(const SamplerOptions& options) : options_(options) {
   if (options.ranks == 0 || options.rank >= options.ranks)
     throw std::invalid_argument("rank " + std::to_string(options.rank) + " of " +
                                 std::to_string(options.ranks) + "; allowed: 0 to ranks - 1");
-  share_ = share_of(options.records, options.rank, options.ranks);
+  largest_share_ = share_of(options.records, 0, options.ranks);
+  switch (options.uneven) {
+    case Uneven::pad: share_ = largest_share_; break;
+    case Uneven::drop: share_ = options.records / options.ranks; break;
+    case Uneven::keep: share_ = share_of(options.records, options.rank, options.ranks); break;
+  }
 }
 
 void Sampler::seek(std::uint64_t epoch, std::uint64_t position) {
@@ -23,10 +28,10 @@ void Sampler::seek(std::uint64_t epoch, std::uint64_t position) {
 std::vector<std::uint64_t> Sampler::next(
     const Amount& amount, const std::function<std::uint64_t(std::uint64_t)>& length_of) {
   if (amount.number == 0) throw std::invalid_argument("an amount of 0; allowed: at least 1");
-  if (!amount.bytes && amount.number > share_)
+  if (!amount.bytes && amount.number > largest_share_)
     throw std::invalid_argument("an amount of " + std::to_string(amount.number) +
                                 " records is beyond the epoch, which has " +
-                                std::to_string(share_) + " for this rank");
+                                std::to_string(largest_share_) + " for a rank");
   std::vector<std::uint64_t> ids;
   if (position_ == share_) {
     ++epoch_;
@@ -36,7 +41,8 @@ std::vector<std::uint64_t> Sampler::next(
   const EpochOrder order(options_.records, options_.seed, epoch_, options_.shuffled);
   std::uint64_t bytes = 0;
   while (position_ < share_) {
-    const std::uint64_t id = order.at(position_ * options_.ranks + options_.rank);
+    const std::uint64_t id =
+        order.at((position_ * options_.ranks + options_.rank) % options_.records);
     if (amount.bytes) {
       bytes += length_of(id);
       if (!ids.empty() && bytes > amount.number) break;

@@ -64,9 +64,13 @@ void Session::connect(std::size_t n) {
   node.link.emplace(
       LinkTarget{its.address, its.name, config_.name, manifest_.fingerprint(), token_},
       LinkUse::read, Duration::ms(500));
-  node.reader = domain_->connect(node.link->memory());
-  node.next_renewal = Clock::now();
-  refresh(n);
+  try {
+    node.reader = domain_->connect(node.link->memory());
+    node.next_renewal = Clock::now();
+    refresh(n);
+  } catch (const std::runtime_error& error) {
+    throw StreamError("node " + its.name + " at " + its.address + ": " + error.what());
+  }
 }
 
 // Closes the reader: nothing arrives in a target after that. Its pending reads go to other nodes.
@@ -132,9 +136,9 @@ void Session::renew_leases() {
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
     Node& node = nodes_[n];
     if (!node.up() || now < node.next_renewal) continue;
-    const auto third =
-        std::chrono::milliseconds(std::max<std::uint64_t>(node.link->welcome().lease_ms / 3, 1));
-    node.next_renewal = now + std::min<Clock::duration>(third, std::chrono::seconds(1));
+    const auto third = std::chrono::milliseconds(
+        std::clamp<std::uint64_t>(node.link->welcome().lease_ms / 3, 1, 1000));
+    node.next_renewal = now + third;
     try {
       if (!node.link->renew()) continue;
       // The lease had ended, and the records dropped meanwhile are not known.

@@ -201,6 +201,10 @@ void Session::look_up_again() {
   again_.clear();
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
     if (asked[n].empty()) continue;
+    if (!nodes_[n].up()) {  // it failed when its table was read in place of another node's
+      again_.insert(again_.end(), asked[n].begin(), asked[n].end());
+      continue;
+    }
     std::vector<std::uint64_t> ids;
     for (const std::size_t index : asked[n]) ids.push_back(items_[index].id);
     try {

@@ -15,6 +15,8 @@
 #include <system_error>
 #include <utility>
 
+#include "core/utf8.h"
+
 namespace tributary::pool {
 namespace {
 
@@ -153,7 +155,8 @@ Message MessageStream::ask(const Message& message, Duration timeout) {
   send(message, timeout);
   auto answer = receive(timeout);
   if (!answer) throw StreamError("no answer in time");
-  if (const auto* failure = std::get_if<Failure>(&*answer)) throw StreamError(failure->text);
+  if (const auto* failure = std::get_if<Failure>(&*answer))
+    throw StreamError(replace_invalid_utf8(failure->text));
   return std::move(*answer);
 }
 

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "pool/loader/gpu_target.h"
 #include "pool/loader/loader.h"
@@ -58,24 +59,49 @@ py::tuple plan(const Loader& loader, const std::vector<std::uint64_t>& ids) {
 // GPU memory as targets; one object for each GPU of a process.
 class PythonGpu {
  public:
-  PythonGpu(std::shared_ptr<Loader> loader, std::uint64_t address)
-      : loader_(std::move(loader)), target_(*loader_, driver_, gpu_of(driver_, address)) {}
+  PythonGpu(std::shared_ptr<Loader> loader, std::uint64_t address) : loader_(std::move(loader)) {
+    target_.emplace(*loader_, driver_, gpu_of(driver_, address));
+  }
+  ~PythonGpu() {
+    const py::gil_scoped_release release;
+    target_.reset();
+  }
+  PythonGpu(const PythonGpu&) = delete;
+  PythonGpu& operator=(const PythonGpu&) = delete;
   void get_batch(const std::vector<std::uint64_t>& ids, std::uint64_t address, std::uint64_t bytes,
                  const std::vector<std::uint64_t>& offsets) {
     const py::gil_scoped_release release;
     const std::lock_guard lock(mutex_);
-    target_.get_batch(address, bytes, ids, offsets);
+    target_->get_batch(address, bytes, ids, offsets);
   }
 
  private:
   std::shared_ptr<Loader> loader_;
   CudaDriver driver_;
-  GpuTarget target_;
+  std::optional<GpuTarget> target_;
   std::mutex mutex_;
 };
 
+// Calls that wait for a load of another thread do so without the GIL.
+void register_buffer(Loader& loader, const py::buffer& buffer) {
+  const auto bytes = writable(buffer);
+  const py::gil_scoped_release release;
+  loader.register_buffer(bytes);
+}
+
+void unregister_buffer(Loader& loader, const py::buffer& buffer) {
+  const auto bytes = writable(buffer);
+  const py::gil_scoped_release release;
+  loader.unregister_buffer(bytes.data());
+}
+
+LoadCounters counters_without_gil(const Loader& loader) {
+  const py::gil_scoped_release release;
+  return loader.counters();
+}
+
 py::dict counters_of(const Loader& loader) {
-  const LoadCounters c = loader.counters();
+  const LoadCounters c = counters_without_gil(loader);
   py::dict out;
   out["hits"] = c.hits;
   out["misses"] = c.misses;
@@ -108,6 +134,7 @@ std::vector<py::dict> nodes_of(Loader& loader) {
   return out;
 }
 
+// (key, suffix, offset, bytes) of each member of a sample.
 std::vector<py::tuple> members_of(const py::buffer& record) {
   const py::buffer_info info = record.request();
   const std::span bytes(static_cast<const std::byte*>(info.ptr),
@@ -115,10 +142,15 @@ std::vector<py::tuple> members_of(const py::buffer& record) {
   std::vector<TarMember> members;
   if (!list_tar(bytes, members)) throw py::value_error("the record is no piece of a tar archive");
   std::vector<py::tuple> out;
-  for (const TarMember& member : members)
-    out.push_back(py::make_tuple(std::string(webdataset_key(member.name)),
-                                 std::string(webdataset_extension(member.name)), member.data_offset,
-                                 member.bytes));
+  SampleSuffixes suffixes;
+  for (const TarMember& member : members) {
+    const auto its = sample_member(member.name);
+    if (!its) continue;
+    if (!suffixes.add(its->suffix))
+      throw py::value_error("member " + member.name + ": the sample has a '" + its->suffix +
+                            "' already");
+    out.push_back(py::make_tuple(its->key, its->suffix, member.data_offset, member.bytes));
+  }
   return out;
 }
 
@@ -154,20 +186,21 @@ PYBIND11_MODULE(_pool, m) {
              return py::make_tuple(l.config().load.amount.number, l.config().load.amount.bytes);
            })
       .def("target", [](const Loader& l) { return l.config().load.target; })
+      .def("pad", [](const Loader& l) { return l.config().load.pad; })
       .def("get_batch", &get_batch)
-      .def("register_buffer",
-           [](Loader& l, const py::buffer& b) { l.register_buffer(writable(b)); })
-      .def("unregister_buffer",
-           [](Loader& l, const py::buffer& b) { l.unregister_buffer(writable(b).data()); })
+      .def("register_buffer", &register_buffer)
+      .def("unregister_buffer", &unregister_buffer)
       .def("counters", &counters_of)
       .def("nodes", &nodes_of);
   py::class_<PythonGpu>(m, "Gpu")
-      .def(py::init<std::shared_ptr<Loader>, std::uint64_t>())
+      .def(py::init<std::shared_ptr<Loader>, std::uint64_t>(),
+           py::call_guard<py::gil_scoped_release>())
       .def("get_batch", &PythonGpu::get_batch);
   py::class_<Sampler>(m, "Sampler")
       .def(py::init([](std::uint64_t records, std::uint64_t seed, std::uint64_t rank,
-                       std::uint64_t ranks, bool shuffled) {
-        return Sampler({records, seed, rank, ranks, shuffled});
+                       std::uint64_t ranks, bool shuffled, bool pad, bool drop_last) {
+        const Uneven uneven = drop_last ? Uneven::drop : pad ? Uneven::pad : Uneven::keep;
+        return Sampler({records, seed, rank, ranks, shuffled, uneven});
       }))
       .def("share", &Sampler::share)
       .def("epoch", &Sampler::epoch)

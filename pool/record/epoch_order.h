@@ -5,8 +5,8 @@
 // steps on average. The order depends only on (seed, epoch, count): it is equal on every rank, and
 // a position is enough to continue from it.
 //
-// Ranks take turns: rank r of n has positions r, r + n, r + 2n, ...; records at the end that do not
-// fill a turn go to the first ranks.
+// Ranks take turns: rank r of n has positions r, r + n, r + 2n, ...; the sampler decides about
+// records at the end that do not fill a turn.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,8 @@ class EpochOrder {
   std::uint64_t keys_[4] = {};
 };
 
-// The number of positions that rank `rank` of `ranks` has in an epoch of `count` records.
+// The number of positions that rank `rank` of `ranks` has in an epoch of `count` records, if those
+// that do not fill a turn go to the first ranks.
 constexpr std::uint64_t share_of(std::uint64_t count, std::uint64_t rank, std::uint64_t ranks) {
   return count / ranks + (rank < count % ranks ? 1 : 0);
 }

@@ -51,9 +51,10 @@ constexpr std::uint64_t padded(std::uint64_t bytes) {
   return (bytes + kTarBlock - 1) / kTarBlock * kTarBlock;
 }
 
-std::size_t key_end(std::string_view name) {
-  const std::size_t slash = name.rfind('/');
-  return std::min(name.find('.', slash == std::string_view::npos ? 0 : slash + 1), name.size());
+// True for "__info__", and for "__info__/x".
+bool is_meta(std::string_view name) {
+  const std::string_view first = name.substr(0, name.find('/'));
+  return first.size() >= 4 && first.starts_with("__") && first.ends_with("__");
 }
 
 }  // namespace
@@ -140,13 +141,23 @@ TarParser::Step TarParser::feed_body(std::span<const std::byte> body) {
   return Step::header;
 }
 
-std::string_view webdataset_key(std::string_view name) {
-  return name.substr(0, key_end(name));
+std::optional<SampleMember> sample_member(std::string_view name) {
+  const std::size_t slash = name.rfind('/');
+  const std::size_t last = slash == std::string_view::npos ? 0 : slash + 1;
+  const std::size_t dot = name.find('.', last);
+  if (dot == std::string_view::npos || dot == last || is_meta(name)) return std::nullopt;
+  SampleMember out{std::string(name.substr(0, dot)), std::string(name.substr(dot + 1))};
+  for (char& c : out.suffix)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
 }
 
-std::string_view webdataset_extension(std::string_view name) {
-  const std::size_t end = key_end(name);
-  return end == name.size() ? std::string_view() : name.substr(end + 1);
+bool SampleSuffixes::add(const std::string& suffix) {
+  if (suffix == "__key__" || suffix == "__url__" ||
+      std::find(known_.begin(), known_.end(), suffix) != known_.end())
+    return false;
+  known_.push_back(suffix);
+  return true;
 }
 
 bool list_tar(std::span<const std::byte> piece, std::vector<TarMember>& out) {

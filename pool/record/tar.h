@@ -1,11 +1,13 @@
 // Members of a tar archive, header by header: POSIX ustar, GNU long names and sizes, pax paths.
 //
 // Pure: the caller reads the archive's 512-byte blocks. By WebDataset's convention, consecutive
-// members whose names are equal up to the first dot of the last part form a sample.
+// members whose names are equal up to the first dot of the last part form a sample
+// (webdataset/tariterators.py). Members that WebDataset skips lie between without ending it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -62,9 +64,26 @@ class TarParser {
   std::string problem_;
 };
 
-// "dir/0001.left.jpg" → "dir/0001" and "left.jpg"; a name without a dot is all key.
-std::string_view webdataset_key(std::string_view name);
-std::string_view webdataset_extension(std::string_view name);
+// A member's part in a sample: "dir/0001.left.JPG" is "left.jpg" of "dir/0001".
+struct SampleMember {
+  std::string key;
+  std::string suffix;  // ASCII letters in lower case
+};
+// nullopt for members that are skipped: those without a dot in the last part of the name, such as
+// README; those whose last part begins with one, such as "._0001.jpg"; and "__info__", or what is
+// in a folder "__info__".
+std::optional<SampleMember> sample_member(std::string_view name);
+
+// The suffixes of one sample.
+class SampleSuffixes {
+ public:
+  // Returns false if the sample has the suffix already, or WebDataset keeps the name for itself.
+  bool add(const std::string& suffix);
+  void clear() { known_.clear(); }
+
+ private:
+  std::vector<std::string> known_;
+};
 
 // Lists every member of a record that is a piece of an archive; false if it is not one.
 bool list_tar(std::span<const std::byte> piece, std::vector<TarMember>& out);

@@ -37,9 +37,25 @@ NodeCache::Put NodeCache::put(std::uint64_t id, std::span<const std::byte> data,
       ++counters_.stored;
       return Put::stored;
     }
+    unplaced_bytes_ = std::min(unplaced_bytes_, footprint(data.size()));
   }
   ++counters_.refused;
   return Put::full;
+}
+
+bool NodeCache::admits(std::uint32_t length, Instant now) {
+  const std::uint64_t bytes = footprint(length);
+  const std::uint64_t most = high_water_bytes();
+  const auto fits = [&] {
+    return used_bytes_ + leases_.waiting_bytes() + bytes <= most && bytes < unplaced_bytes_ &&
+           !segment_.index_full();
+  };
+  if (bytes <= most && limits_.eviction != Eviction::none) return true;
+  if (fits()) return true;
+  tidy(now);
+  if (fits()) return true;
+  ++counters_.refused;
+  return false;
 }
 
 // Returns false if the record would pass the high-water mark or the index is full, and nothing may
@@ -138,7 +154,10 @@ bool NodeCache::check(std::uint64_t id, Instant now) {
 
 void NodeCache::tidy(Instant now) {
   leases_.expire(now);
-  for (const Extent& extent : leases_.reusable()) segment_.release(extent);
+  for (const Extent& extent : leases_.reusable()) {
+    segment_.release(extent);
+    unplaced_bytes_ = ~std::uint64_t{0};
+  }
   const std::uint64_t seen = leases_.least_seen();
   while (!log_.empty() && log_.front().first <= seen) {
     const auto found = records_.find(log_.front().second);

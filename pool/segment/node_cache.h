@@ -47,6 +47,10 @@ class NodeCache {
   enum class Put : std::uint8_t { stored, present, full };
   Put put(std::uint64_t id, std::span<const std::byte> data, Instant now);
 
+  // Returns false, and counts a refusal, if a record of so many bytes would be one too many, so
+  // that it need not be read. Nothing is dropped for it.
+  bool admits(std::uint32_t length, Instant now);
+
   [[nodiscard]] std::optional<PlacedRecord> find(std::uint64_t id) const;
   [[nodiscard]] bool holds(std::uint64_t id) const { return records_.contains(id); }
   // Up to `most` changes of generations after `since`, oldest first: records, and ids that are gone
@@ -88,6 +92,8 @@ class NodeCache {
   std::deque<std::pair<std::uint32_t, std::uint64_t>> log_;
   std::set<std::uint64_t> pinned_;
   std::uint64_t used_bytes_ = 0;
+  // The smallest footprint that found no place between the others since memory was last given back.
+  std::uint64_t unplaced_bytes_ = ~std::uint64_t{0};
   CacheCounters counters_;
   Leases leases_;
   Segment segment_;  // last: its recovery fills the members above

@@ -12,7 +12,9 @@
 namespace tributary::pool {
 namespace {
 
-std::uint64_t version_of(const struct stat& status) {
+namespace fs = std::filesystem;
+
+std::uint64_t time_version(const struct stat& status) {
   const std::uint64_t ns = static_cast<std::uint64_t>(status.st_mtim.tv_sec) * 1'000'000'000 +
                            static_cast<std::uint64_t>(status.st_mtim.tv_nsec);
   return ns == 0 ? 1 : ns;
@@ -24,6 +26,11 @@ std::uint64_t version_of(const struct stat& status) {
                                ? StoreFault::denied
                                : StoreFault::unavailable;
   throw StoreError(fault, path + ": " + std::generic_category().message(error));
+}
+
+// Both paths are without links.
+bool is_inside(const std::string& path, const std::string& folder) {
+  return path == folder || folder == "/" || path.starts_with(folder + '/');
 }
 
 }  // namespace
@@ -43,34 +50,97 @@ void FileStore::close_object() {
   fd_ = -1;
 }
 
-std::vector<StoreObject> FileStore::list() {
-  namespace fs = std::filesystem;
-  std::vector<StoreObject> out;
+const std::string& FileStore::root() {
   std::error_code error;
-  fs::recursive_directory_iterator at(directory_, error);
-  for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
-    struct stat status {};
-    if (lstat(at->path().c_str(), &status) != 0) fail(at->path(), errno);
-    if (!S_ISREG(status.st_mode)) continue;
-    out.push_back({fs::path(at->path()).lexically_relative(directory_).string(),
-                   static_cast<std::uint64_t>(status.st_size), version_of(status)});
-  }
+  if (root_.empty()) root_ = fs::canonical(directory_, error).string();
   if (error) fail(directory_, error.value());
+  return root_;
+}
+
+// Lists the tree. A link to a folder is walked like the folder, unless it leads to one that the
+// walk is in.
+class FileStore::Walk {
+ public:
+  Walk(std::string root, LeftOut& left_out) : root_(std::move(root)), left_out_(left_out) {}
+
+  void folder(const fs::path& path, const std::string& name) {
+    struct stat status {};
+    if (stat(path.c_str(), &status) != 0) fail(path, errno);
+    inside_.emplace_back(status.st_dev, status.st_ino);
+    std::error_code error;
+    for (fs::directory_iterator at(path, error); !error && at != fs::directory_iterator();
+         at.increment(error))
+      entry(at->path(), name + at->path().filename().string());
+    if (error) fail(path, error.value());
+    inside_.pop_back();
+  }
+  std::vector<StoreObject> take() { return std::move(found_); }
+
+ private:
+  void entry(const fs::path& path, const std::string& name) {
+    struct stat status {};
+    if (lstat(path.c_str(), &status) != 0) fail(path, errno);
+    if (S_ISLNK(status.st_mode) && !follow(path, name, status)) return;
+    const std::pair folder_id(status.st_dev, status.st_ino);
+    if (S_ISREG(status.st_mode))
+      found_.push_back({name, static_cast<std::uint64_t>(status.st_size), time_version(status)});
+    else if (!S_ISDIR(status.st_mode))
+      left_out_.add(name, "is neither a file nor a folder");
+    else if (std::find(inside_.begin(), inside_.end(), folder_id) != inside_.end())
+      left_out_.add(name, "is a link to a folder that it is in");
+    else
+      folder(path, name + '/');
+  }
+
+  // Puts the target's status in place of the link's; returns false if it is not in the tree.
+  bool follow(const fs::path& path, const std::string& name, struct stat& status) {
+    std::error_code error;
+    const std::string target = fs::canonical(path, error).string();
+    if (error || stat(path.c_str(), &status) != 0) {
+      left_out_.add(name, "is a link that leads nowhere: " +
+                              (error ? error.message() : std::generic_category().message(errno)));
+      return false;
+    }
+    if (is_inside(target, root_)) return true;
+    left_out_.add(name, "is a link out of the store's directory, to " + target);
+    return false;
+  }
+
+  const std::string root_;
+  LeftOut& left_out_;
+  std::vector<StoreObject> found_;
+  std::vector<std::pair<dev_t, ino_t>> inside_;  // from the tree's folder to the current one
+};
+
+std::vector<StoreObject> FileStore::list(const Retry& retry) {
+  auto out = retry.run(directory_, 0, [this] {
+    left_out_ = {};
+    Walk walk(root(), left_out_);
+    walk.folder(directory_, "");
+    return walk.take();
+  });
   std::sort(out.begin(), out.end(),
             [](const StoreObject& a, const StoreObject& b) { return a.name < b.name; });
   return out;
 }
 
+// A manifest's names are untrusted, and links change: what was opened must be in the tree.
 void FileStore::open_object(const StoreObject& object) {
   if (fd_ >= 0 && open_name_ == object.name) return;
   close_object();
-  // A manifest's names are untrusted: they may point outside the directory.
   const std::string padded = '/' + object.name + '/';
   const std::string path = directory_ + '/' + object.name;
   if (padded.find("/../") != std::string::npos)
     throw StoreError(StoreFault::refused, path + ": leaves the store's directory");
-  fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd_ < 0) fail(path, errno);
+  std::error_code error;
+  const std::string opened = fs::read_symlink("/proc/self/fd/" + std::to_string(fd_), error);
+  if (error || !is_inside(opened, root())) {
+    close_object();
+    throw StoreError(StoreFault::denied,
+                     path + ": is a link out of the store's directory, to " + opened);
+  }
   open_name_ = object.name;
 }
 
@@ -81,7 +151,7 @@ void FileStore::read(const StoreObject& object, std::uint64_t offset, std::span<
     struct stat status {};
     if (fstat(fd_, &status) != 0) fail(path, errno);
     if (static_cast<std::uint64_t>(status.st_size) != object.bytes ||
-        version_of(status) != object.version) {
+        time_version(status) != object.version) {
       close_object();
       throw StoreError(StoreFault::changed, path + ": has " + std::to_string(status.st_size) +
                                                 " bytes of another time; the manifest knows " +

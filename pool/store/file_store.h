@@ -1,6 +1,7 @@
-// A file tree as a store. Versions are modification times; links are not followed out of the tree.
-// A file's status is read before and after the bytes of every read, which are served only if size
-// and time are the manifest's both times.
+// A file tree as a store. Versions are modification times. Symbolic links to files and folders
+// inside of the tree are followed; a listing names and counts the others, and what is no file. A
+// file's status is read before and after the bytes of every read, which are served only if size and
+// time are the manifest's both times.
 #pragma once
 
 #include <string>
@@ -17,7 +18,7 @@ class FileStore : public Store {
   FileStore(const FileStore&) = delete;
   FileStore& operator=(const FileStore&) = delete;
 
-  std::vector<StoreObject> list() override;
+  std::vector<StoreObject> list(const Retry& retry) override;
   void read(const StoreObject& object, std::uint64_t offset, std::span<std::byte> out) override;
   [[nodiscard]] std::unique_ptr<Store> clone() const override;
 
@@ -27,10 +28,14 @@ class FileStore : public Store {
                           std::span<std::byte> out);
 
  private:
+  class Walk;
   void open_object(const StoreObject& object);
+  // The tree's folder without links. Throws StoreError.
+  const std::string& root();
   void close_object();
 
   std::string directory_;
+  std::string root_;  // see root()
   // The file read last: records of a shard are read one after the other.
   std::string open_name_;
   int fd_ = -1;

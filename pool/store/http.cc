@@ -76,6 +76,7 @@ struct Http::Body {
   std::size_t most = 0;
   std::string text;
   bool too_long = false;
+  bool head_ended = false;
   std::string etag;
   std::string content_ranges;
 
@@ -129,8 +130,10 @@ struct Http::Body {
     if (line.starts_with("HTTP/")) {  // the headers before it belong to a redirect
       self.etag.clear();
       self.content_ranges.clear();
+      self.head_ended = false;
       return bytes;
     }
+    if (line.empty()) self.head_ended = true;
     const std::size_t colon = std::min(line.find(':'), line.size());
     std::string name = line.substr(0, colon);
     for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -168,6 +171,8 @@ HttpAnswer Http::perform(const HttpRequest& request, Body& body, const std::stri
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, request.follow_redirects ? 1L : 0L);
+  // Keys of S3 may have parts "." and "..". A relative redirect needs them resolved.
+  curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, request.follow_redirects ? 0L : 1L);
   curl_easy_setopt(curl, CURLOPT_MAXREDIRS, kMostRedirects);
   curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, 256L << 10);
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,
@@ -188,6 +193,8 @@ HttpAnswer Http::perform(const HttpRequest& request, Body& body, const std::stri
   if (body.too_long)
     throw StoreError(StoreFault::refused, request.url + ": sends more than was asked for" +
                                               (range.empty() ? "" : " (bytes " + range + ")"));
+  if (code == CURLE_OK && !body.head_ended)
+    throw StoreError(StoreFault::incomplete, request.url + ": the answer ends in its head");
   // write() ends the transfer of an answer that is not the range.
   if (code == CURLE_OK || code == CURLE_WRITE_ERROR)
     if (const auto problem = body.problem())
@@ -197,7 +204,9 @@ HttpAnswer Http::perform(const HttpRequest& request, Body& body, const std::stri
         fault_of(code),
         request.url + ": " + (error[0] != '\0' ? error.data() : curl_easy_strerror(code)));
   if (status >= 300)
-    throw StoreError(fault_of(status),
+    throw StoreError(request.passes != nullptr && request.passes(status, body.text)
+                         ? StoreFault::unavailable
+                         : fault_of(status),
                      request.url + ": " + (range.empty() ? "" : "bytes " + range + ": ") + "HTTP " +
                          std::to_string(status) + first_words(body.text));
   return {std::move(body.text), std::move(body.etag)};

@@ -29,6 +29,8 @@ struct HttpRequest {
   std::string credentials;
   std::string signature_scope;
   bool follow_redirects = false;
+  // Tells by the body of an error whether another try may succeed, where the status says it lasts.
+  bool (*passes)(long status, const std::string& body) = nullptr;
   RangeWay range_way = RangeWay::header;
 };
 

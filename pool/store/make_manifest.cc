@@ -11,10 +11,20 @@
 namespace tributary::pool {
 namespace {
 
+// A store whose requests are tried as the policy says.
+struct TriedStore {
+  void read(const StoreObject& object, std::uint64_t offset, std::span<std::byte> out) const {
+    retry.run(object.name, version_of(object.name) ^ offset,
+              [&] { store.read(object, offset, out); });
+  }
+  Store& store;
+  const Retry& retry;
+};
+
 // A window that follows a parser through an object: one read covers headers of small members.
 class Window {
  public:
-  Window(Store& store, const StoreObject& object) : store_(store), object_(object) {}
+  Window(const TriedStore& source, const StoreObject& object) : source_(source), object_(object) {}
 
   // Returns fewer bytes than asked for at the object's end.
   std::span<const std::byte> at(std::uint64_t offset, std::size_t bytes) {
@@ -25,25 +35,26 @@ class Window {
       buffer_.resize(std::max<std::size_t>(
           there, std::min<std::uint64_t>(kRead, object_.bytes - std::min(offset, object_.bytes))));
       start_ = offset;
-      store_.read(object_, start_, buffer_);
+      source_.read(object_, start_, buffer_);
     }
     return std::span<const std::byte>(buffer_).subspan(offset - start_, there);
   }
 
  private:
-  Store& store_;
+  const TriedStore& source_;
   const StoreObject& object_;
   std::uint64_t start_ = 0;
   std::vector<std::byte> buffer_;
 };
 
-void add_tar(Store& store, const StoreObject& object, std::vector<Shard>& shards,
+void add_tar(const TriedStore& source, const StoreObject& object, std::vector<Shard>& shards,
              std::vector<ManifestEntry>& entries) {
   Shard shard{object.name, object.bytes, object.version, 0, 0};
-  Window window(store, object);
+  Window window(source, object);
   TarParser parser;
   auto step = TarParser::Step::header;
   std::string key;
+  SampleSuffixes suffixes;
   while (parser.offset() < object.bytes && step != TarParser::Step::end) {
     step = parser.feed(window.at(parser.offset(),
                                  step == TarParser::Step::body ? parser.body_bytes() : kTarBlock));
@@ -53,12 +64,17 @@ void add_tar(Store& store, const StoreObject& object, std::vector<Shard>& shards
     if (member.data_offset + member.bytes > object.bytes)
       throw ManifestError(object.name + ": ends inside of its member " + member.name);
     const std::uint64_t end = std::min(member.end(), object.bytes);
-    const std::string_view its = webdataset_key(member.name);
-    if (shard.records == 0 || its != key) {
+    const auto its = sample_member(member.name);
+    if (!its) continue;
+    if (shard.records == 0 || its->key != key) {
       entries.push_back({member.header_offset, 0, static_cast<std::uint32_t>(shards.size())});
       ++shard.records;
-      key = its;
+      key = its->key;
+      suffixes.clear();
     }
+    if (!suffixes.add(its->suffix))
+      throw ManifestError(object.name + ": member " + member.name + ": sample " + key + " has a '" +
+                          its->suffix + "' already");
     const std::uint64_t length = end - entries.back().offset;
     if (length > kMaxRecordBytes)
       throw ManifestError(object.name + ": record " + key + " is longer than " +
@@ -69,14 +85,15 @@ void add_tar(Store& store, const StoreObject& object, std::vector<Shard>& shards
 }
 
 // Reads an IDX head: two zero bytes, the element type, the number of dimensions, and those.
-ManifestOptions idx_layout(Store& store, const StoreObject& object, std::uint64_t& records) {
+ManifestOptions idx_layout(const TriedStore& source, const StoreObject& object,
+                           std::uint64_t& records) {
   const auto fail = [&](const std::string& what) -> ManifestOptions {
     throw ManifestError(object.name + ": " + what);
   };
   std::byte head[4 + 4 * 8];
   if (object.bytes < 8) return fail("is too short for an IDX file");
   const std::size_t there = std::min<std::uint64_t>(sizeof head, object.bytes);
-  store.read(object, 0, std::span(head).first(there));
+  source.read(object, 0, std::span(head).first(there));
   const auto kind = std::to_integer<unsigned>(head[2]);
   const auto dimensions = std::to_integer<std::size_t>(head[3]);
   const std::uint64_t element = kind == 8 || kind == 9     ? 1
@@ -107,11 +124,11 @@ ManifestOptions idx_layout(Store& store, const StoreObject& object, std::uint64_
   return out;
 }
 
-void add_fixed(Store& store, const StoreObject& object, ManifestOptions& layout,
+void add_fixed(const TriedStore& source, const StoreObject& object, ManifestOptions& layout,
                std::vector<Shard>& shards) {
   std::uint64_t records = 0;
   if (layout.format == DataFormat::idx) {
-    const ManifestOptions own = idx_layout(store, object, records);
+    const ManifestOptions own = idx_layout(source, object, records);
     if (!shards.empty() &&
         (own.record_bytes != layout.record_bytes || own.header_bytes != layout.header_bytes))
       throw ManifestError(object.name + ": records of " + std::to_string(own.record_bytes) +
@@ -131,23 +148,33 @@ void add_fixed(Store& store, const StoreObject& object, ManifestOptions& layout,
   shards.push_back({object.name, object.bytes, object.version, 0, records});
 }
 
+// For an error: how many objects are left out, and the first of them.
+std::string left_out_text(const LeftOut& left_out) {
+  if (left_out.count() == 0) return "";
+  return "; " + std::to_string(left_out.count()) + " are left out, such as " +
+         left_out.named().front();
+}
+
 }  // namespace
 
-std::vector<std::byte> make_manifest(Store& store, const ManifestOptions& options) {
+std::vector<std::byte> make_manifest(Store& store, const ManifestOptions& options,
+                                     const Retry& retry) {
+  const TriedStore source{store, retry};
   std::vector<Shard> shards;
   std::vector<ManifestEntry> entries;
   ManifestOptions layout = options;
-  for (const StoreObject& object : store.list()) {
+  for (const StoreObject& object : store.list(retry)) {
     if (fnmatch(options.match.c_str(), object.name.c_str(), 0) != 0) continue;
     if (options.format == DataFormat::files)
       shards.push_back({object.name, object.bytes, object.version, 0, 1});
     else if (options.format == DataFormat::tar)
-      add_tar(store, object, shards, entries);
+      add_tar(source, object, shards, entries);
     else
-      add_fixed(store, object, layout, shards);
+      add_fixed(source, object, layout, shards);
   }
   if (shards.empty())
-    throw ManifestError("the store has no object that matches '" + options.match + "'");
+    throw ManifestError("the store has no object that matches '" + options.match + "'" +
+                        left_out_text(store.left_out()));
   const Format format = options.format == DataFormat::files ? Format::files
                         : options.format == DataFormat::tar ? Format::tar
                                                             : Format::fixed;

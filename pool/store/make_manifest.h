@@ -24,7 +24,9 @@ struct ManifestOptions {
   std::string match = "*";  // selects objects, like a shell pattern
 };
 
-// Throws StoreError, and ManifestError that names the object and its mistake.
-std::vector<std::byte> make_manifest(Store& store, const ManifestOptions& options);
+// Store::left_out() says what is not in it. Each request is tried as `retry` says. Throws
+// StoreError, and ManifestError that names the object and its mistake.
+std::vector<std::byte> make_manifest(Store& store, const ManifestOptions& options,
+                                     const Retry& retry = {});
 
 }  // namespace tributary::pool

@@ -27,6 +27,8 @@ void Prefetcher::run(std::uint64_t first, std::uint64_t count, const Target& tar
     const std::lock_guard lock(mutex_);
     progress_ = {};
     progress_.running = true;
+    stop_ = std::make_unique<StopFlag>();
+    if (stopped_) stop_->set();
   }
   std::vector<std::thread> workers;
   for (std::uint32_t i = 0; i < options_.parallel; ++i)
@@ -36,8 +38,14 @@ void Prefetcher::run(std::uint64_t first, std::uint64_t count, const Target& tar
   progress_.running = false;
 }
 
+void Prefetcher::stop() {
+  const std::lock_guard lock(mutex_);
+  stopped_ = true;
+  if (stop_) stop_->set();
+}
+
 void Prefetcher::work(std::uint64_t seed, const Target& target) {
-  RecordReader reader(store_.clone(), manifest_, options_.backoff, stop_, counters_, seed);
+  RecordReader reader(store_.clone(), manifest_, options_.backoff, *stop_, counters_, seed);
   std::vector<std::byte> buffer;
   const std::uint64_t group = std::uint64_t{1} << manifest_.group_shift();
   for (;;) {
@@ -45,7 +53,7 @@ void Prefetcher::work(std::uint64_t seed, const Target& target) {
     std::uint64_t from = next_.load(std::memory_order_relaxed);
     std::uint64_t to = 0;
     do {
-      if (from >= end_ || stop_.is_set()) return;
+      if (from >= end_ || stop_->is_set()) return;
       to = std::min((from / group + 1) * group, end_);
     } while (!next_.compare_exchange_weak(from, to, std::memory_order_relaxed));
     read_group(reader, from, to, target, buffer);
@@ -59,15 +67,21 @@ void Prefetcher::read_group(RecordReader& reader, std::uint64_t first, std::uint
     if (!piece.ids.empty()) read_piece(reader, piece, target, buffer);
     piece = {};
   };
-  for (std::uint64_t id = first; id < end && !stop_.is_set(); ++id) {
+  for (std::uint64_t id = first; id < end && !stop_->is_set(); ++id) {
     if (!target.wants(id)) continue;
     const Source source = manifest_.source(id);
     const bool joins = !piece.ids.empty() && source.shard == piece.shard &&
                        source.offset >= piece.offset + piece.bytes &&
                        source.offset - piece.offset - piece.bytes <= kMostGap &&
                        source.offset + source.length - piece.offset <= kMostPiece;
+    if (!joins) finish();  // what it brings takes room from this record
+    if (target.has_room && !target.has_room(source.length)) {
+      const std::lock_guard lock(mutex_);
+      ++progress_.wanted;
+      ++progress_.full;
+      continue;
+    }
     if (!joins) {
-      finish();
       piece.shard = source.shard;
       piece.offset = source.offset;
     }
@@ -106,7 +120,7 @@ void Prefetcher::read_piece(RecordReader& reader, const Piece& piece, const Targ
 }
 
 void Prefetcher::fail(const Piece& piece, const std::string& what) {
-  if (options_.on_damaged == OnDamaged::stop) stop_.set();
+  if (options_.on_damaged == OnDamaged::stop) stop_->set();
   const std::lock_guard lock(mutex_);
   progress_.failed += piece.ids.size();
   if (progress_.errors.size() < kMostErrors)

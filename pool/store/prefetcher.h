@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -45,11 +46,13 @@ class Prefetcher {
   struct Target {
     std::function<bool(std::uint64_t id)> wants;                                      // any thread
     std::function<Taken(std::uint64_t id, std::span<const std::byte> data)> deliver;  // any thread
+    // Whether a record of so many bytes has a chance; what has none is not read. Null: it has.
+    std::function<bool(std::uint32_t bytes)> has_room = nullptr;  // any thread
   };
   // Returns when the ids [first, first + count) are done. Only one call at a time.
   void run(std::uint64_t first, std::uint64_t count, const Target& target);
-  // Makes run() end soon; any thread.
-  void stop() { stop_.set(); }
+  // Makes run() end soon, and later ones at once; any thread.
+  void stop();
 
   [[nodiscard]] FillProgress progress() const;
 
@@ -65,11 +68,12 @@ class Prefetcher {
   const Store& store_;
   const Manifest& manifest_;
   FillOptions options_;
-  StopFlag stop_;
+  std::unique_ptr<StopFlag> stop_;  // of the current run, or the last
+  bool stopped_ = false;
   ReaderCounters counters_;
   std::atomic<std::uint64_t> next_{0};
   std::uint64_t end_ = 0;
-  mutable std::mutex mutex_;  // of progress_
+  mutable std::mutex mutex_;  // of progress_, stopped_, and stop_ where no run is at work
   FillProgress progress_;
 };
 

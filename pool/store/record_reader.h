@@ -3,39 +3,15 @@
 // One thread per instance. Waits between tries end at once when the stop flag is set.
 #pragma once
 
-#include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 
-#include "pool/record/backoff.h"
 #include "pool/record/manifest.h"
+#include "pool/store/retry.h"
 #include "pool/store/store.h"
 
 namespace tributary::pool {
-
-// Shared by readers that stop together.
-class StopFlag {
- public:
-  void set();
-  [[nodiscard]] bool is_set() const { return set_.load(std::memory_order_acquire); }
-  // Returns false if it was set before the time was over.
-  bool wait(Duration time);
-
- private:
-  std::atomic<bool> set_{false};  // pairs set() with every reader's check
-  std::mutex mutex_;
-  std::condition_variable changed_;
-};
-
-struct ReaderCounters {
-  std::atomic<std::uint64_t> requests{0};
-  std::atomic<std::uint64_t> bytes{0};
-  std::atomic<std::uint64_t> retries{0};
-  std::atomic<std::uint64_t> failures{0};  // requests given up
-};
 
 class RecordReader {
  public:
@@ -43,8 +19,7 @@ class RecordReader {
                StopFlag& stop, ReaderCounters& counters, std::uint64_t seed)
       : store_(std::move(store)),
         manifest_(manifest),
-        backoff_(backoff),
-        stop_(stop),
+        retry_(backoff, &stop, &counters),
         counters_(counters),
         seed_(seed) {}
 
@@ -60,8 +35,7 @@ class RecordReader {
  private:
   std::unique_ptr<Store> store_;
   const Manifest& manifest_;
-  BackoffLimits backoff_;
-  StopFlag& stop_;
+  Retry retry_;
   ReaderCounters& counters_;
   std::uint64_t seed_;
 };

@@ -77,6 +77,21 @@ std::string without_quotes(const std::string& text) {
              : text;
 }
 
+// A key of a listing with encoding-type=url, where '+' is a space.
+std::string decode_key(std::string text) {
+  std::replace(text.begin(), text.end(), '+', ' ');
+  try {
+    return percent_decode(text);
+  } catch (const std::invalid_argument& error) {
+    throw StoreError(StoreFault::refused, "a listing has the key '" + text + "': " + error.what());
+  }
+}
+
+// A client that was too slow, or a connection that was: the status is 400.
+bool is_request_timeout(long status, const std::string& body) {
+  return status == 400 && body.find("<Code>RequestTimeout</Code>") != std::string::npos;
+}
+
 }  // namespace
 
 S3Page parse_s3_page(const std::string& xml) {
@@ -85,6 +100,10 @@ S3Page parse_s3_page(const std::string& xml) {
   if (xml.find("</ListBucketResult>") == std::string::npos)
     throw StoreError(StoreFault::incomplete, "a listing ends early");
   S3Page page;
+  // XML has no characters such as CR; servers that do not know the encoding leave this element out.
+  std::string encoding;
+  std::size_t encoding_at = 0;
+  element(xml, "EncodingType", encoding_at, xml.size(), encoding);
   std::size_t at = 0;
   std::string contents;
   while (element(xml, "Contents", at, xml.size(), contents)) {
@@ -100,6 +119,7 @@ S3Page parse_s3_page(const std::string& xml) {
             size.data() + size.size())
       throw StoreError(StoreFault::refused, "a listing has an object without key or size");
     object.name = unescape(object.name);
+    if (encoding == "url") object.name = decode_key(std::move(object.name));
     if (!element(contents, "ETag", etag_at, contents.size(), etag))
       throw StoreError(StoreFault::refused,
                        object.name + ": a listing has no ETag of it, so its version is unknown");
@@ -123,6 +143,7 @@ S3Store::S3Store(S3Options options, const StoreTimeouts& timeouts)
 HttpRequest S3Store::request(const std::string& path_and_query) const {
   HttpRequest request;
   request.url = options_.endpoint + "/" + options_.bucket + path_and_query;
+  request.passes = &is_request_timeout;
   if (options_.key.empty()) return request;
   request.credentials = options_.key + ":" + options_.secret;
   request.signature_scope = "aws:amz:" + options_.region + ":s3";
@@ -136,19 +157,26 @@ HttpRequest S3Store::request(const std::string& path_and_query) const {
   return request;
 }
 
-std::vector<StoreObject> S3Store::list() {
+std::vector<StoreObject> S3Store::list(const Retry& retry) {
   const std::string prefix = options_.prefix.empty() ? "" : options_.prefix + "/";
   std::vector<StoreObject> out;
+  left_out_ = {};
   std::string token;
   do {
     // Sorted by name, as the signature requires.
     std::string query = "?";
     if (!token.empty()) query += "continuation-token=" + percent_encode(token, false) + "&";
-    query += "list-type=2";
+    query += "encoding-type=url&list-type=2";
     if (!prefix.empty()) query += "&prefix=" + percent_encode(prefix, false);
-    S3Page page = parse_s3_page(http_.get_text(request(query), kMostPage).body);
+    S3Page page = retry.run(options_.bucket, version_of(query), [&] {
+      return parse_s3_page(http_.get_text(request(query), kMostPage).body);
+    });
     for (StoreObject& object : page.objects) {
-      if (object.name.ends_with('/') || !object.name.starts_with(prefix)) continue;
+      if (!object.name.starts_with(prefix)) continue;
+      if (object.name.ends_with('/')) {  // a folder's marker, which is empty
+        if (object.bytes != 0) left_out_.add(object.name, "is a folder by its name, and has data");
+        continue;
+      }
       object.name.erase(0, prefix.size());
       out.push_back(std::move(object));
     }

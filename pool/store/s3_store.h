@@ -29,7 +29,7 @@ S3Page parse_s3_page(const std::string& xml);
 class S3Store : public Store {
  public:
   S3Store(S3Options options, const StoreTimeouts& timeouts);
-  std::vector<StoreObject> list() override;
+  std::vector<StoreObject> list(const Retry& retry) override;
   void read(const StoreObject& object, std::uint64_t offset, std::span<std::byte> out) override;
   [[nodiscard]] std::unique_ptr<Store> clone() const override;
 

@@ -8,40 +8,33 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "core/time.h"
+#include "pool/store/retry.h"
 
 namespace tributary::pool {
-
-enum class StoreFault : std::uint8_t {
-  not_found,    // 404, no such file
-  denied,       // 403, 401, no rights
-  changed,      // another size or version than the manifest's
-  refused,      // an answer that stays the same: other 4xx, endless redirects
-  unavailable,  // 5xx, 429, no connection
-  timeout,      // no byte for too long
-  incomplete,   // fewer bytes than announced, or than asked for
-};
-const char* name_of(StoreFault fault);
-
-class StoreError : public std::runtime_error {
- public:
-  StoreError(StoreFault fault, const std::string& text) : std::runtime_error(text), fault_(fault) {}
-  [[nodiscard]] StoreFault fault() const { return fault_; }
-  // True if another try may succeed.
-  [[nodiscard]] bool passing() const { return fault_ >= StoreFault::unavailable; }
-
- private:
-  StoreFault fault_;
-};
 
 struct StoreObject {
   std::string name;  // below the store's address
   std::uint64_t bytes = 0;
   std::uint64_t version = 0;  // changes with the object; never 0 in a listing
+};
+
+// Objects that a listing left out, each with the reason. Only the first few have their names kept.
+class LeftOut {
+ public:
+  void add(const std::string& name, const std::string& why) {
+    if (++count_ <= kMostNamed) named_.push_back(name + ": " + why);
+  }
+  [[nodiscard]] std::uint64_t count() const { return count_; }
+  [[nodiscard]] const std::vector<std::string>& named() const { return named_; }
+
+ private:
+  static constexpr std::uint64_t kMostNamed = 16;
+  std::uint64_t count_ = 0;
+  std::vector<std::string> named_;
 };
 
 struct StoreTimeouts {
@@ -52,13 +45,19 @@ struct StoreTimeouts {
 class Store {
  public:
   virtual ~Store() = default;
-  // Every object, sorted by name. Throws StoreError.
-  virtual std::vector<StoreObject> list() = 0;
+  // Every object, sorted by name. Each request of the listing is tried as `retry` says. Throws
+  // StoreError.
+  virtual std::vector<StoreObject> list(const Retry& retry) = 0;
   // Fills `out` with the object's bytes from `offset` on. Returns only if the store has shown, for
   // this read, that they are this range of an object with this size and version. Throws StoreError
   // that names the object's address; `changed` if it is not the manifest's any more.
   virtual void read(const StoreObject& object, std::uint64_t offset, std::span<std::byte> out) = 0;
   [[nodiscard]] virtual std::unique_ptr<Store> clone() const = 0;
+  // Objects that the last list() found and that cannot be records.
+  [[nodiscard]] const LeftOut& left_out() const { return left_out_; }
+
+ protected:
+  LeftOut left_out_;
 };
 
 // file:///DIRECTORY, s3://BUCKET[/PREFIX][?endpoint=URL&region=NAME], webhdfs://HOST:PORT/DIRECTORY

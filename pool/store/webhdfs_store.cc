@@ -15,6 +15,8 @@ constexpr int kMostDepth = 32;
 
 json parse(const std::string& text, const std::string& url) {
   json parsed = json::parse(text, nullptr, false);
+  if (parsed.is_discarded())
+    throw StoreError(StoreFault::incomplete, url + ": the answer is no whole JSON");
   if (!parsed.is_object()) throw StoreError(StoreFault::refused, url + ": the answer is no JSON");
   return parsed;
 }
@@ -38,6 +40,16 @@ std::string text_of(const json& status, const char* key, const std::string& url)
   }
 }
 
+// A name node that is not the active one, or is in safe mode, says so in a 403.
+bool is_not_active(long, const std::string& body) {
+  const json parsed = json::parse(body, nullptr, false);
+  if (!parsed.is_object()) return false;
+  const auto about = parsed.find("RemoteException");
+  if (about == parsed.end() || !about->is_object()) return false;
+  const auto name = about->find("exception");
+  return name != about->end() && (*name == "StandbyException" || *name == "RetriableException");
+}
+
 }  // namespace
 
 WebHdfsStore::WebHdfsStore(WebHdfsOptions options, const StoreTimeouts& timeouts)
@@ -49,15 +61,18 @@ HttpRequest WebHdfsStore::request(const std::string& path, const std::string& qu
                 percent_encode(options_.directory + path, true) + "?" + query;
   if (!options_.user.empty()) request.url += "&user.name=" + percent_encode(options_.user, false);
   request.follow_redirects = true;
+  request.passes = &is_not_active;
   request.range_way = RangeWay::url;
   return request;
 }
 
-void WebHdfsStore::list_directory(const std::string& below, int depth,
+void WebHdfsStore::list_directory(const Retry& retry, const std::string& below, int depth,
                                   std::vector<StoreObject>& out) {
   const HttpRequest asked = request(below.empty() ? "" : "/" + below, "op=LISTSTATUS");
   if (depth > kMostDepth) throw StoreError(StoreFault::refused, asked.url + ": folders too deep");
-  const json answer = parse(http_.get_text(asked, kMostListing).body, asked.url);
+  const json answer = retry.run(asked.url, version_of(asked.url), [&] {
+    return parse(http_.get_text(asked, kMostListing).body, asked.url);
+  });
   const json* list = nullptr;
   if (const auto all = answer.find("FileStatuses"); all != answer.end() && all->is_object())
     if (const auto found = all->find("FileStatus"); found != all->end()) list = &*found;
@@ -66,8 +81,11 @@ void WebHdfsStore::list_directory(const std::string& below, int depth,
   for (const json& status : *list) {
     const std::string suffix = text_of(status, "pathSuffix", asked.url);
     const std::string name = below.empty() ? suffix : below + "/" + suffix;
-    if (text_of(status, "type", asked.url) == "DIRECTORY") {
-      if (!suffix.empty()) list_directory(name, depth + 1, out);
+    const std::string type = text_of(status, "type", asked.url);
+    if (type == "DIRECTORY") {
+      if (!suffix.empty()) list_directory(retry, name, depth + 1, out);
+    } else if (type != "FILE") {
+      left_out_.add(name, "is neither a file nor a folder, but " + type);
     } else {
       StoreObject object = object_of(status, asked.url);
       object.name = name;
@@ -76,9 +94,10 @@ void WebHdfsStore::list_directory(const std::string& below, int depth,
   }
 }
 
-std::vector<StoreObject> WebHdfsStore::list() {
+std::vector<StoreObject> WebHdfsStore::list(const Retry& retry) {
   std::vector<StoreObject> out;
-  list_directory("", 0, out);
+  left_out_ = {};
+  list_directory(retry, "", 0, out);
   std::sort(out.begin(), out.end(),
             [](const StoreObject& a, const StoreObject& b) { return a.name < b.name; });
   return out;

@@ -24,13 +24,14 @@ struct WebHdfsOptions {
 class WebHdfsStore : public Store {
  public:
   WebHdfsStore(WebHdfsOptions options, const StoreTimeouts& timeouts);
-  std::vector<StoreObject> list() override;
+  std::vector<StoreObject> list(const Retry& retry) override;
   void read(const StoreObject& object, std::uint64_t offset, std::span<std::byte> out) override;
   [[nodiscard]] std::unique_ptr<Store> clone() const override;
 
  private:
   [[nodiscard]] HttpRequest request(const std::string& path, const std::string& query) const;
-  void list_directory(const std::string& below, int depth, std::vector<StoreObject>& out);
+  void list_directory(const Retry& retry, const std::string& below, int depth,
+                      std::vector<StoreObject>& out);
   // Throws StoreError unless the file has the length and the time of `object` now.
   void check_version(const StoreObject& object);
 

@@ -1,7 +1,10 @@
 // Reads one node over libfabric, with its own endpoint: closing it ends all reads.
+#include <netinet/in.h>
 #include <rdma/fi_errno.h>
 
+#include <algorithm>
 #include <array>
+#include <cstring>
 #include <vector>
 
 #include "pool/transport/fabric.h"
@@ -12,15 +15,27 @@ namespace {
 // More in flight gain nothing, and a node's queue is limited, too.
 constexpr std::size_t kMostInFlight = 128;
 
+// libfabric reads an address without knowing its length.
+bool is_address(TransportKind kind, std::span<const std::byte> address) {
+  if (kind == TransportKind::shm)
+    return std::find(address.begin(), address.end(), std::byte{0}) != address.end();
+  sockaddr head{};
+  if (address.size() < sizeof head) return false;
+  std::memcpy(&head, address.data(), sizeof head);
+  return (head.sa_family == AF_INET && address.size() >= sizeof(sockaddr_in)) ||
+         (head.sa_family == AF_INET6 && address.size() >= sizeof(sockaddr_in6));
+}
+
 class FabricReader : public NodeReader {
  public:
   explicit FabricReader(const RemoteMemory& memory)
       : memory_(memory),
         endpoint_(memory.transport, "", memory.transport == TransportKind::tcp),
         reads_(kMostInFlight) {
-    if (fi_av_insert(endpoint_.addresses.get(), memory.address.data(), 1, &node_, 0, nullptr) != 1)
+    if (!is_address(memory.transport, memory.address) ||
+        fi_av_insert(endpoint_.addresses.get(), memory.address.data(), 1, &node_, 0, nullptr) != 1)
       throw TransportError(std::string(name_of(memory.transport)) +
-                           ": the node's address means nothing here");
+                           ": the node's field 'address' means nothing here");
     for (std::size_t i = kMostInFlight; i-- > 0;) free_.push_back(i);
     if (memory.transport == TransportKind::tcp)
       check_fabric(fi_control(&endpoint_.completions->fid, FI_GETWAIT, &wait_file_),

@@ -1,7 +1,6 @@
 // Copies records out of a node's memory file. A copy is done when post() returns; poll() only
 // reports it.
 #include <poll.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -9,10 +8,12 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
+#include <optional>
 #include <system_error>
 
 #include "pool/transport/file.h"
 #include "pool/transport/mapped.h"
+#include "pool/transport/mapped_memory.h"
 
 namespace tributary::pool {
 namespace {
@@ -59,22 +60,18 @@ class MappedReader : public NodeReader {
     const File file = receive_file(connection_.get());
     struct stat status {};
     if (fstat(file.get(), &status) != 0 || static_cast<std::uint64_t>(status.st_size) < size_)
-      throw TransportError("mapped: the node's memory is smaller than it says");
-    void* const at = mmap(nullptr, size_, PROT_READ, MAP_SHARED, file.get(), 0);
-    if (at == MAP_FAILED) fail("mapping the node's memory");
-    bytes_ = static_cast<const std::byte*>(at);
+      throw TransportError("mapped: the node's memory is smaller than its field 'bytes' says");
+    memory_.emplace(file.get(), size_);
   }
-  ~MappedReader() override { munmap(const_cast<std::byte*>(bytes_), size_); }
 
   bool post(const Read& read) override {
     if (waiting_bytes_ >= kMostWaitingBytes) return false;
     const std::size_t bytes = read.header.size() + read.data.size();
     if (read.offset > size_ || bytes > size_ - read.offset)
       throw TransportError("mapped: a read beyond the node's memory");
-    const std::byte* const from = bytes_ + read.offset;
-    std::memcpy(read.header.data(), from, read.header.size());
-    if (!read.data.empty())
-      std::memcpy(read.data.data(), from + read.header.size(), read.data.size());
+    if (!memory_->copy(read.offset, read.header) ||
+        !memory_->copy(read.offset + read.header.size(), read.data))
+      throw TransportError("mapped: the node's memory file was cut short");
     waiting_.push_back(read.context);
     waiting_bytes_ += bytes;
     return true;
@@ -93,8 +90,8 @@ class MappedReader : public NodeReader {
   [[nodiscard]] TransportKind kind() const override { return TransportKind::mapped; }
 
  private:
-  const std::byte* bytes_ = nullptr;
   const std::uint64_t size_;
+  std::optional<MappedMemory> memory_;
   File connection_;
   std::deque<std::uint64_t> waiting_;  // contexts of copies that poll() has not reported yet
   std::size_t waiting_bytes_ = 0;

@@ -20,6 +20,11 @@ namespace tributary::pool {
 namespace {
 
 constexpr std::size_t kMostReaders = 1024;
+constexpr int kPauseMs = 100;
+
+File open_spare() {
+  return File(open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
 
 [[noreturn]] void fail_server(const std::string& what) {
   throw TransportError("mapped: " + what + ": " + std::generic_category().message(errno));
@@ -78,6 +83,18 @@ class MappedServer : public MemoryServer {
 
   void accept_one() {
     File reader(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (reader.get() < 0 && (errno == EMFILE || errno == ENFILE)) {
+      // The listener stays ready: the spare descriptor accepts the reader and refuses it.
+      spare_ = File(-1);
+      reader = File(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      if (reader.get() < 0) {
+        pollfd stop{stop_.get(), POLLIN, 0};
+        poll(&stop, 1, kPauseMs);
+      }
+      reader = File(-1);
+      spare_ = open_spare();
+      return;
+    }
     if (reader.get() >= 0 && readers_.size() < kMostReaders) readers_.push_back(std::move(reader));
   }
 
@@ -106,6 +123,7 @@ class MappedServer : public MemoryServer {
   File stop_;
   File listener_;
   File readable_;  // the memory, O_RDONLY
+  File spare_ = open_spare();
   RemoteMemory memory_;
   std::vector<File> readers_;  // used only by the thread
   std::thread thread_;
@@ -115,7 +133,7 @@ class MappedServer : public MemoryServer {
 
 AbstractAddress::AbstractAddress(std::span<const std::byte> name) {
   if (name.empty() || name.size() >= sizeof address.sun_path)
-    throw TransportError("mapped: the node's address means nothing here");
+    throw TransportError("mapped: the node's field 'address' means nothing here");
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path + 1, name.data(), name.size());
   length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());

@@ -39,7 +39,7 @@ class VerbsReader : public NodeReader {
     id_.reset(id);
     sockaddr_storage address{};
     if (memory.address.size() > sizeof address || memory.address.size() < sizeof(sockaddr_in))
-      throw TransportError("verbs: the node's address means nothing here");
+      throw TransportError("verbs: the node's field 'address' means nothing here");
     std::memcpy(&address, memory.address.data(), memory.address.size());
     if (rdma_resolve_addr(id, nullptr, reinterpret_cast<sockaddr*>(&address), kConnectMs) != 0)
       fail_verbs("verbs: resolving the node's address");

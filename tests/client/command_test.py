@@ -134,6 +134,8 @@ def test_other_shells_offer_the_same(shell, tmp_path):
     assert complete_elsewhere(shell, "ca") == ["capture"]
     assert complete_elsewhere(shell, "show", "straggl") == ["stragglers"]
     assert complete_elsewhere(shell, "bench", "broadcast", "--roo") == ["--root"]
+    assert complete_elsewhere(shell, "pool", "ver") == ["verify"]
+    assert complete_elsewhere(shell, "pool", "fill", "--man") == ["--manifest"]
     tables = {"jobs": [{"job": 7, "name": "a"}, {"job": 71, "name": "b"}]}
     with played_switch(tmp_path, lambda request: reply(tables[request["what"]])) as path:
         assert complete_elsewhere(shell, "exclude", "--socket", path, "7") == ["7", "71"]
@@ -169,6 +171,32 @@ def test_completion_knows_commands_options_and_tables():
     assert complete("bench", "all") == ["allreduce", "all_gather"]
     assert complete("bench", "broadcast", "--roo") == ["--root"]
     assert complete("bench", "barrier", "--mi") == []
+
+
+def subcommands(*words):
+    """{command: its own commands}, as their help has them."""
+    text = run(*words, "--help").stdout.partition("Subcommands:")[2].partition("\n\n")[0]
+    return {name: subcommands(*words, name) for name in re.findall(r"^  ([a-z][a-z_-]*) ", text, re.M)}
+
+
+def test_completion_knows_commands_and_options_of_every_command():
+    def check(tree, *words):
+        if tree:
+            assert complete(*words, "") == list(tree), words
+        options = re.findall(r"--[a-z0-9][a-z0-9-]*", run(*words, "--help").stdout)
+        assert set(complete(*words, "--")) == set(options), words
+        for name, below in tree.items():
+            check(below, *words, name)
+
+    tree = subcommands()
+    assert list(tree["pool"]) == ["status", "fill", "pin", "evict", "verify", "configure"]
+    check(tree)
+
+
+def test_completion_offers_no_commands_where_none_may_stand():
+    assert complete("pool", "fill", "") == []
+    assert complete("pool", "status", "--config", "x.yaml", "") == []
+    assert complete("pool", "nothing", "--") == complete("pool", "--")
 
 
 def test_completion_asks_the_switch_for_jobs_and_ports(tmp_path):

@@ -11,6 +11,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 import urllib.request
 from pathlib import Path
 
@@ -55,12 +56,77 @@ def test_l2_loads_in_the_background_end_with_their_batches(bed):
         pool.get_batch_async([RECORDS]).result(timeout=60)
 
 
+def test_a_buffer_is_registered_while_another_thread_loads(tmp_path, files):
+    store = WebHdfs(files)
+    with PoolBed(tmp_path, store.url) as bed:
+        bed.command("fill", "--manifest")
+        pool = Pool(bed.config)
+        asked = threading.Event()
+        faults = iter(["hang"])
+
+        def fault(_):
+            asked.set()
+            return next(faults, None)
+
+        store.fault = fault
+        loaded, registering = [], threading.Event()
+        buffer = numpy.zeros(100, numpy.uint8)
+
+        def register():
+            registering.set()
+            pool.register_buffer(buffer)  # waits for the load, and must let Python run meanwhile
+
+        threads = [threading.Thread(target=lambda: loaded.append(bytes(pool.get_batch([5])[0]))),
+                   threading.Thread(target=register)]
+        threads[0].start()
+        assert asked.wait(60)
+        threads[1].start()
+        assert registering.wait(60)
+        store.released.set()
+        for thread in threads:
+            thread.join()
+        assert loaded == [record(5)], "the store, which is Python, could answer"
+        pool.unregister_buffer(buffer)
+    store.close()
+
+
 def test_an_epochs_length_is_known_where_batches_count_records(bed):
     dataset = PoolDataset(Pool(bed.config))
     loader = PoolLoader(dataset, batch=7, rank=1, ranks=2)
     assert len(loader) == len(list(loader)) == 5
     with pytest.raises(TypeError):
         len(PoolLoader(dataset, batch="1 MiB"))
+
+
+def batches_of(dataset, ranks, **options):
+    return [list(PoolLoader(dataset, rank=rank, ranks=ranks, shuffle=False, **options))
+            for rank in range(ranks)]
+
+
+def test_ranks_make_equally_many_steps(bed):
+    dataset = PoolDataset(Pool(bed.config), transform=lambda data: int(data[0]))
+    padded = batches_of(dataset, 8, batch=1)
+    assert [len(batches) for batches in padded] == [8] * 8, "60 records, 64 steps"
+    assert sorted(sum(sum(padded, []), [])) == sorted([*range(RECORDS), 0, 1, 2, 3])
+    dropped = batches_of(dataset, 8, batch=1, drop_last=True)
+    assert [len(batches) for batches in dropped] == [7] * 8
+    assert sorted(sum(sum(dropped, []), [])) == list(range(56))
+    once = batches_of(dataset, 8, batch=8, pad=False)
+    assert [len(batches[0]) for batches in once] == [8] * 4 + [7] * 4
+    assert sorted(sum(sum(once, []), [])) == list(range(RECORDS))
+    assert batches_of(dataset, 61, batch=1, pad=False)[60] == [], "a rank without records"
+    bed.config.write_text(bed.config.read_text() + "  load: {pad: false}\n")
+    dataset = PoolDataset(Pool(bed.config), transform=lambda data: int(data[0]))
+    assert batches_of(dataset, 8, batch=8) == once
+    loads = Pool(bed.config)
+    loads.start_epochs(rank=60, ranks=61)
+    assert loads.load(1) is None
+
+
+def test_states_of_builds_that_did_not_pad_are_states_without_padding(bed):
+    loader = PoolLoader(PoolDataset(Pool(bed.config)), batch=7, pad=False)
+    loader.load_state_dict({"epoch": 2, "position": 7, "order": [RECORDS, 0, 0, 1, True]})
+    assert loader.state_dict()["position"] == 7
 
 
 def test_ranks_share_an_epoch_and_a_state_goes_on_where_it_was_taken(bed):
@@ -218,6 +284,16 @@ def test_records_are_files_for_fsspec(bed):
             fsspec.open(bad).open()
     with pytest.raises(OSError, match="allowed mode: rb"):
         system.open(f"{path}/5", "wb")
+    one = f"{path}/9"
+    assert system.tail(one, 7) == record(9)[-7:] and system.tail(one, 10**6) == record(9)
+    assert system.head(one, 7) == record(9)[:7]
+    assert system.read_block(one, 3, None) == record(9)[3:]
+    assert system.cat_ranges([one, one], [1, -5], [4, None]) == [record(9)[1:4], record(9)[-5:]]
+    with system.open(one) as file:
+        assert (file.size, file.mode, file.path) == (len(record(9)), "rb", one)
+        assert file.info() == file.details == system.info(one)
+    system.get(one, str(bed.folder / "copy"))
+    assert (bed.folder / "copy").read_bytes() == record(9)
 
 
 def test_fsspecs_webhdfs_client_sees_the_stub_as_we_do(tmp_path, files):

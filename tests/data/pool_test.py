@@ -1,36 +1,22 @@
 """The pool as its users meet it: daemons, operators' commands, stores, Python (L1, L2, L3, L4, L5)."""
 
+import json
 import os
 import random
 import struct
 import sys
-import tarfile
 import threading
-from io import BytesIO
 from pathlib import Path
 
 import numpy
 import pytest
 
 from bed import PoolBed, package
-from stores import KEY, SECRET, S3, WebHdfs
+from records import RECORDS, record, write_files
+from stores import WebHdfs
 
 package()
 from tributary.data import LoadError, Pool, PoolDataset, PoolLoader  # noqa: E402
-
-RECORDS = 400
-SIGNED = {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET}
-
-
-def record(number):
-    return random.Random(number).randbytes(500 + number * 37 % 5000)
-
-
-def write_files(folder, count=RECORDS):
-    folder.mkdir(parents=True, exist_ok=True)
-    for number in range(count):
-        (folder / f"{number:06}").write_bytes(record(number))
-    return folder
 
 
 def epoch_of(loader):
@@ -91,7 +77,7 @@ def test_l2_the_same_by_libfabric(tmp_path, files, transport):
 def test_l1_kill_9_of_a_node_during_an_epoch(tmp_path, files, transport):
     with PoolBed(tmp_path, f"file://{files}", nodes=3, replicas=1, transport=transport) as bed:
         pool = Pool(bed.ready().config)
-        loader = PoolLoader(PoolDataset(pool), batch=16, seed=3, prefetch=1)
+        loader = PoolLoader(PoolDataset(pool), batch=16, seed=3, prefetch=1, pad=False)
         halfway, killed = threading.Event(), threading.Event()
         original, calls = pool.get_batch, []
 
@@ -223,6 +209,34 @@ def test_l1_full_pool_slows_nobody(tmp_path, files):
         assert stats["hits"] + stats["misses"] == RECORDS
 
 
+def test_l1_a_fill_fails_where_its_node_dies_and_comes_back(tmp_path):
+    store = WebHdfs(write_files(tmp_path / "data", 20))
+    with PoolBed(tmp_path, store.url) as bed:
+        bed.command("fill", "--manifest")
+        bed.start()
+        asked = threading.Event()
+
+        def hang(_):
+            asked.set()
+            return "hang"
+
+        store.fault = hang
+        done = []
+        filling = threading.Thread(target=lambda: done.append(bed.command("fill", "--json", check=False)))
+        filling.start()
+        assert asked.wait(60)
+        bed.kill("a")
+        store.fault = None
+        bed.start("a")
+        store.released.set()
+        filling.join()
+        assert done[0].returncode == 1
+        states = {row["node"]: row["state"] for row in json.loads(done[0].stdout)}
+        assert states["a"] != "up" and states["b"] == "up"
+        bed.command("fill")
+    store.close()
+
+
 def test_operators_pin_evict_and_fill_again(bed):
     bed.command("pin", "--first", "0", "--count", "10")
     bed.command("evict")
@@ -306,61 +320,6 @@ def test_resuming_sees_each_record_once(bed):
         PoolLoader(dataset, seed=9).load_state_dict(state)
 
 
-def test_webdataset_shards(tmp_path):
-    folder = tmp_path / "shards"
-    folder.mkdir()
-    for shard in range(4):
-        with tarfile.open(folder / f"{shard}.tar", "w") as tar:
-            for number in range(shard * 50, shard * 50 + 50):
-                for extension, data in (("bin", record(number)), ("cls", str(number).encode())):
-                    info = tarfile.TarInfo(f"set/{number:04}.{extension}")
-                    info.size = len(data)
-                    tar.addfile(info, BytesIO(data))
-    with PoolBed(tmp_path, f"file://{folder}", dataset='    format: tar\n    match: "*.tar"\n') as bed:
-        pool = Pool(bed.ready().config)
-        dataset = PoolDataset(pool)
-        assert len(dataset) == 200
-        for batch in PoolLoader(dataset, batch=20, seed=1):
-            for sample in batch:
-                number = int(bytes(sample["cls"]))
-                assert sample["__key__"] == f"set/{number:04}"
-                assert bytes(sample["bin"]) == record(number)
-        assert pool.stats()["misses"] == 0
-
-
-def test_idx_files(tmp_path):
-    folder = tmp_path / "idx"
-    folder.mkdir()
-    images = numpy.random.default_rng(1).integers(0, 256, (300, 28, 28), numpy.uint8)
-    (folder / "images-idx3-ubyte").write_bytes(
-        struct.pack(">IIII", 0x803, 300, 28, 28) + images.tobytes())
-    with PoolBed(tmp_path, f"file://{folder}", dataset="    format: idx\n") as bed:
-        batch = Pool(bed.ready().config).get_batch([299, 0])
-        assert (batch[0].reshape(28, 28) == images[299]).all()
-        assert (batch[1].reshape(28, 28) == images[0]).all()
-
-
-@pytest.mark.parametrize("kind", [S3, WebHdfs])
-def test_l1_stores_over_http_fill_the_pool(tmp_path, monkeypatch, kind):
-    store = kind(write_files(tmp_path / "data", 60))
-    for name, value in SIGNED.items():
-        monkeypatch.setenv(name, value)
-    failures = iter([503, "half"])
-    store.fault = lambda path: next(failures, None) if "00001" in path else None
-    with PoolBed(tmp_path, store.url, env=SIGNED) as bed:
-        pool = Pool(bed.ready().config)
-        store.fault = None
-        before = store.requests
-        for number in range(60):
-            assert bytes(pool.get_batch([number])[0]) == record(number)
-        assert store.requests == before, "all from the pool"
-        bed.command("evict")
-        pool = Pool(bed.config)
-        assert bytes(pool.get_batch([7])[0]) == record(7)
-        assert pool.stats()["misses"] == 1 and store.requests > before
-    store.close()
-
-
 def test_l5_an_epoch_out_of_the_pool_waits_for_no_store(tmp_path):
     """Why the pool is faster; suite `pool` of tools/bench measures by how much."""
     store = WebHdfs(write_files(tmp_path / "data", 60))
@@ -378,45 +337,6 @@ def test_l5_an_epoch_out_of_the_pool_waits_for_no_store(tmp_path):
         assert sorted(epoch_of(PoolLoader(PoolDataset(pool), batch=20))) == list(range(60))
         assert pool.stats()["hits"] == 60 and store.requests == before
     store.close()
-
-
-def test_s3_with_the_wrong_secret_is_refused_and_said(tmp_path):
-    store = S3(write_files(tmp_path / "data", 3))
-    wrong = {**SIGNED, "AWS_SECRET_ACCESS_KEY": "wrong"}
-    with PoolBed(tmp_path, store.url, env=wrong) as bed:
-        done = bed.command("fill", "--manifest", check=False)
-        assert done.returncode == 1
-        assert "403" in done.stderr and "SignatureDoesNotMatch" in done.stderr
-    store.close()
-
-
-@pytest.mark.parametrize("fault, said", [
-    (404, "404"), (403, "403"), (500, "500"), ("half", "bytes"), ("circle", "redirect"), ("hang", "")])
-def test_l1_damaged_objects_are_skipped_and_named(tmp_path, fault, said):
-    store = WebHdfs(write_files(tmp_path / "data", 20))
-    with PoolBed(tmp_path, store.url) as bed:
-        bed.command("fill", "--manifest")
-        bed.start()
-        store.fault = lambda path: fault if "000007" in path else None
-        done = bed.command("fill", check=False)
-        assert done.returncode == 1
-        assert "000007" in done.stderr and said in done.stderr.lower()
-        assert sum(row["records"] for row in bed.status().values()) == 19
-        pool = Pool(bed.config)
-        with pytest.raises(LoadError) as error:
-            pool.get_batch(range(20))
-        assert error.value.ids == [7]
-    store.close()
-
-
-def test_records_that_change_in_the_store_are_refused(tmp_path):
-    folder = write_files(tmp_path / "data", 20)
-    with PoolBed(tmp_path, f"file://{folder}") as bed:
-        bed.command("fill", "--manifest")
-        (folder / "000003").write_bytes(b"another")
-        bed.start()
-        done = bed.command("fill", check=False)
-        assert done.returncode == 1 and "make the manifest again" in done.stderr
 
 
 def test_two_pools_of_one_name_are_told_apart(tmp_path, bed):

@@ -8,6 +8,8 @@ import hashlib
 import hmac
 import http.server
 import json
+import socket
+import struct
 import threading
 import urllib.parse
 from pathlib import Path
@@ -31,6 +33,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
         elif fault == "half":
             self.answer_half()
+        elif fault == "reset":
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.close_connection = True
+        elif fault == "standby":
+            self.answer(403, b'{"RemoteException":{"exception":"StandbyException","message":""}}')
         elif fault == "circle":
             self.answer(307, b"", {"Location": self.path})
         elif fault is not None:
@@ -75,7 +82,7 @@ class _Store:
     def __init__(self, folder):
         self.folder = Path(folder)
         self.requests = 0
-        self.fault = None  # path → a status, "hang", "half", "circle", or None
+        self.fault = None  # path → a status, "hang", "half", "reset", "standby", "circle", or None
         self.released = threading.Event()
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.store = self
@@ -94,7 +101,12 @@ class _Store:
 
 
 class S3(_Store):
-    """Bucket `bucket`; objects are the folder's files. Wrong signatures get 403."""
+    """Bucket `bucket`; objects are the folder's files, and `objects`, for keys that no file can have.
+    Wrong signatures get 403."""
+
+    def __init__(self, folder):
+        self.objects = {}
+        super().__init__(folder)
 
     @property
     def url(self):
@@ -104,23 +116,27 @@ class S3(_Store):
         if not signature_fits(request.path, request.headers):
             return request.answer(403, b"<Error><Code>SignatureDoesNotMatch</Code></Error>")
         path, _, query = request.path.partition("?")
-        name = urllib.parse.unquote(path).removeprefix("/bucket").strip("/")
+        name = urllib.parse.unquote(path).removeprefix("/bucket").removeprefix("/")
         if not name:
             return self._list(request, dict(urllib.parse.parse_qsl(query)))
-        file = self.folder / name
-        if not file.is_file():
+        if name not in self.objects and not (self.folder / name).is_file():
             return request.answer(404, b"<Error><Code>NoSuchKey</Code></Error>")
-        data = file.read_bytes()
+        data = self._data(name)
         return request.answer_range(data, {"ETag": f'"{hashlib.md5(data).hexdigest()}"'})
 
+    def _data(self, name):
+        return self.objects[name] if name in self.objects else (self.folder / name).read_bytes()
+
     def _list(self, request, query):
-        """Pages of three objects."""
-        names = [n for n in self.files() if n.startswith(query.get("prefix", ""))]
+        """Pages of three objects. Keys are in XML as they are unless the request asks for URLs' escapes."""
+        names = [n for n in [*self.files(), *self.objects] if n.startswith(query.get("prefix", ""))]
+        encoded = query.get("encoding-type") == "url"
         start = int(query.get("continuation-token", "0"))
-        xml = ""
+        xml = "<EncodingType>url</EncodingType>" if encoded else ""
         for name in names[start : start + 3]:
-            data = (self.folder / name).read_bytes()
-            xml += (f"<Contents><Key>{escape(name)}</Key><Size>{len(data)}</Size>"
+            data = self._data(name)
+            key = urllib.parse.quote_plus(name, safe="/") if encoded else escape(name)
+            xml += (f"<Contents><Key>{key}</Key><Size>{len(data)}</Size>"
                     f"<ETag>&quot;{hashlib.md5(data).hexdigest()}&quot;</ETag></Contents>")
         if start + 3 < len(names):
             xml += f"<NextContinuationToken>{start + 3}</NextContinuationToken>"

@@ -20,6 +20,7 @@
 #include "pool/loader/gpu_target.h"
 #include "pool/loader/loader.h"
 #include "pool/loader/node_link.h"
+#include "tests/pool/no_descriptors.h"
 
 namespace tributary::poold {
 namespace {
@@ -437,6 +438,23 @@ TEST_F(PoolNodes, TwoPoolsOfOneNameAreToldApart) {
   EXPECT_THROW(link(0), StreamError);
   EXPECT_EQ(servers_[0]->status().denied, 2u);
   EXPECT_THROW(start(0), std::runtime_error) << "its memory is in use";
+}
+
+TEST_F(PoolNodes, ConnectionsAreRefusedWhereNoDescriptorIsLeft) {
+  start(0);
+  const auto [host, port] = split_address(config_.nodes[0].address);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(port)));
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  {
+    const NoDescriptors none;
+    ASSERT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    EXPECT_TRUE(closes(fd)) << "it must not be left waiting";
+  }
+  close(fd);
+  EXPECT_NO_THROW(link(0));
 }
 
 TEST_F(PoolNodes, ChildrenOfAForkReadByConnectionsOfTheirOwn) {

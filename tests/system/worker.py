@@ -9,7 +9,8 @@ Steps:
     {"do": "resize_fails", "size": n, "text": t}   with an error that says so
     {"do": "resize", "size": n}      from the next step on; a rank that is no more ends
     {"do": "wait_fifo", "path": p}   goes on when somebody has opened the FIFO for writing
-Events: joined, submitted (the first op of a step is on its way), progress (each op done, with the
+    {"do": "fork", "until": p}       has a child that lives until then, and keeps what is open
+Events: joined, forked, submitted (the first op of a step is on its way), progress (each op done, with the
 ranks that its result lacks, a digest of its bits, and how long it took), step (both with "exact": whether every
 element was right, as the sum of the ranks that it does not lack), error (reason, missing_ranks,
 text), done.
@@ -20,6 +21,8 @@ integers: their sums are exact in any order.
 
 import hashlib
 import json
+import os
+import signal
 import sys
 import time
 
@@ -74,6 +77,16 @@ def allreduce(communicator, order, step):
     emit("step", exact=bool(exact), ops=step.get("repeat", 1))
 
 
+def fork(fifo):
+    if os.fork() == 0:
+        os.setsid()  # the bed ends what is left of a rank's process group
+        signal.alarm(100)
+        for stream in (0, 1, 2):
+            os.close(stream)
+        with open(fifo, encoding="ascii"):
+            os._exit(0)
+
+
 def run(order):
     options = {name: order[name] for name in ("job", "rank", "size", "address")}
     for name in ("join_timeout", "op_timeout"):
@@ -107,6 +120,9 @@ def run(order):
             elif step["do"] == "wait_fifo":
                 with open(step["path"], encoding="ascii"):
                     pass
+            elif step["do"] == "fork":
+                fork(step["until"])
+                emit("forked")
             else:
                 raise ValueError(f"unknown step {step}")
         emit("done", stats=dict(communicator.stats()))

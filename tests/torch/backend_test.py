@@ -41,7 +41,7 @@ def test_a_callback_that_waits_in_vain_has_the_timeout(ranks):
 
 
 def test_power_sgd_trains_on_two_ranks(switch, directory):
-    ranks = Ranks(switch, directory, 2, TRIBUTARY_JOB="2/2")
+    ranks = Ranks(switch, directory, 2, TRIBUTARY_JOB="5/2")
     try:
         ranks.run("power_sgd")
     finally:

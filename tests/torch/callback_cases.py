@@ -10,6 +10,8 @@ from torch.distributed.algorithms.join import Join, Joinable, JoinHook
 from torch.nn.parallel import DistributedDataParallel
 
 DEPTH = 3
+# A callback that drops the last reference to a Gloo group ends the process: its thread joins itself.
+KEPT = []
 
 
 def sum_again(depth, group):
@@ -135,5 +137,7 @@ def power_sgd(rank, size):
     """PyTorch's own hook waits for ops in its callbacks; losses are those of Gloo."""
     ours = losses_with_powersgd(rank, size, dist.group.WORLD)
     assert tributary.torch.calls()[0] > 3 * 10, "sums of three kinds in ten steps"
-    gloo = losses_with_powersgd(rank, size, dist.new_group(backend="gloo"))
+    group = dist.new_group(backend="gloo")
+    KEPT.append(group)
+    gloo = losses_with_powersgd(rank, size, group)
     assert torch.allclose(torch.tensor(ours), torch.tensor(gloo), rtol=1e-4), (ours, gloo)

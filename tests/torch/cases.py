@@ -326,6 +326,7 @@ def roots_that_are_no_ranks(rank, size):
 
 def a_result_too_early(rank, size):
     """Rank 0 asks for it before the others have called."""
+    dist.barrier()  # all have joined
     store = dist.distributed_c10d._get_default_store()
     early = None
     if rank == 0:

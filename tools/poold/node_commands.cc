@@ -70,7 +70,7 @@ Message NodeServer::start_fill(std::uint64_t first, std::uint64_t count) {
   if (filler_.joinable()) filler_.join();
   filling_ = true;
   filler_ = std::thread([this, first, count] { fill(first, count); });
-  return text({{"filling", count}});
+  return text({{"filling", count}, {"incarnation", cache_->segment().incarnation()}});
 }
 
 void NodeServer::fill(std::uint64_t first, std::uint64_t count) {
@@ -84,7 +84,11 @@ void NodeServer::fill(std::uint64_t first, std::uint64_t count) {
     return cache_->put(id, data, now()) == NodeCache::Put::full ? Prefetcher::Taken::full
                                                                 : Prefetcher::Taken::stored;
   };
-  prefetcher_->run(first, count, {wants, deliver});
+  const auto has_room = [this](std::uint32_t bytes) {
+    const std::lock_guard lock(mutex_);
+    return cache_->admits(bytes, now());
+  };
+  prefetcher_->run(first, count, {wants, deliver, has_room});
   const std::lock_guard lock(mutex_);
   filling_ = false;
 }
@@ -117,6 +121,7 @@ std::string NodeServer::status_text() const {
   const NodeStatus s = status();
   const ordered_json json = {{"node", node().name},
                              {"transport", transport()},
+                             {"incarnation", s.incarnation},
                              {"capacity_bytes", s.capacity_bytes},
                              {"used_bytes", s.used_bytes},
                              {"waiting_bytes", s.waiting_bytes},

@@ -1,12 +1,16 @@
 #include "tools/poold/node_server.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <random>
 #include <stdexcept>
+#include <system_error>
 
 #include "pool/loader/token.h"
 
@@ -16,6 +20,7 @@ namespace {
 using namespace pool;  // all that it serves
 
 constexpr std::size_t kMostConnections = 1024;
+constexpr int kPauseMs = 100;
 constexpr Duration kSendTime = Duration::seconds(10);
 // Greetings are short: a connection that says nothing holds no thread for long.
 constexpr Duration kGreetTime = Duration::seconds(10);
@@ -40,6 +45,10 @@ MemoryOptions memory_options(const PoolNodeConfig& node) {
   MemoryOptions options{node.memory, std::uint64_t{node.megabytes} << 20, std::nullopt};
   if (node.numa_node) options.numa_node = *node.numa_node;
   return options;
+}
+
+int open_spare() {
+  return open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
 // The record size that gives the index its size. Where sizes differ, a node may hold more of the
@@ -76,6 +85,7 @@ NodeServer::NodeServer(const PoolConfig& config, std::size_t node)
   prefetcher_ = std::make_unique<Prefetcher>(*store_, *manifest_, config.fill);
   served_ = serve_memory(kind, host, {memory_.bytes(), memory_.file()});
   listener_ = listen_at(config.nodes[node].address);
+  spare_ = open_spare();
   acceptor_ = std::thread([this] { listen(); });
 }
 
@@ -84,6 +94,7 @@ NodeServer::~NodeServer() {
   shutdown(listener_, SHUT_RDWR);
   if (acceptor_.joinable()) acceptor_.join();
   close(listener_);
+  if (spare_ >= 0) close(spare_);
   prefetcher_->stop();
   if (filler_.joinable()) filler_.join();
   {
@@ -98,9 +109,26 @@ const char* NodeServer::transport() const {
   return name_of(served_->memory().transport);
 }
 
+// Where no descriptor is left, a connection cannot be accepted, and the listener stays ready.
+// Accepts one by the spare descriptor and closes it: its loader goes to the store, and tries again.
+void NodeServer::refuse_one() {
+  if (spare_ < 0) {  // there was none to take back
+    poll(nullptr, 0, kPauseMs);
+  } else {
+    close(spare_);
+    pollfd ready{listener_, POLLIN, 0};
+    const int fd = poll(&ready, 1, 0) > 0 ? accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC) : -1;
+    if (fd >= 0) close(fd);
+  }
+  spare_ = open_spare();
+}
+
 void NodeServer::listen() {
   while (!stopping_) {
     const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+    if (fd < 0 && !stopping_ &&
+        (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM))
+      refuse_one();
     const std::lock_guard lock(connections_mutex_);
     for (auto at = connections_.begin(); at != connections_.end();) {
       if (!at->done) {
@@ -119,7 +147,12 @@ void NodeServer::listen() {
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);  // a host that died says nothing
     Connection& connection = connections_.emplace_back();
     connection.fd = fd;
-    connection.thread = std::thread([this, &connection] { serve(connection); });
+    try {
+      connection.thread = std::thread([this, &connection] { serve(connection); });
+    } catch (const std::system_error&) {  // no thread is left, either
+      close(fd);
+      connections_.pop_back();
+    }
   }
 }
 

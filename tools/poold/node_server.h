@@ -64,6 +64,7 @@ class NodeServer {
   };
 
   void listen();
+  void refuse_one();
   void serve(Connection& connection);
   // False: the connection ends.
   bool greet(pool::MessageStream& stream, std::uint64_t& lease);
@@ -92,6 +93,7 @@ class NodeServer {
   std::uint64_t denied_ = 0;
 
   int listener_ = -1;
+  int spare_ = -1;                     // a descriptor to give up where no other is left
   std::atomic<bool> stopping_{false};  // set by the destructor
   mutable std::mutex connections_mutex_;
   std::list<Connection> connections_;

@@ -81,7 +81,7 @@ class Session {
   [[nodiscard]] std::uint16_t child() const { return membership_.child(); }
   [[nodiscard]] std::uint16_t fan_in() const { return membership_.fan_in(); }
   [[nodiscard]] const wire::StartInfo& start_info() const { return start_; }  // from running on
-  // Of the host that notifies ranks itself; 0: none. From running on.
+  // The UDP port of the host that notifies ranks itself; 0: none. From running on.
   [[nodiscard]] std::uint16_t host_udp_port() const { return host_udp_port_; }
   [[nodiscard]] std::uint32_t first_seq() const { return first_seq_; }
   [[nodiscard]] bool degrades() const { return left_out_.allowed(); }

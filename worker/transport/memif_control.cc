@@ -17,7 +17,6 @@ namespace {
 using memif::Message;
 using memif::MessageType;
 
-constexpr std::string_view kName = "tributary";
 // DPDK's texts for "no port of the switch has this id" and "that port has a client".
 constexpr std::string_view kIdNotFound = "ID not found";
 constexpr std::string_view kConnected = "Already connected";
@@ -104,7 +103,7 @@ void MemifControl::handshake(std::uint32_t id, MemifRings& rings) {
   Message init = message(MessageType::init);
   init.init.version = memif::kVersion;
   init.init.id = id;
-  put_text(init.init.name, kName);
+  put_text(init.init.name, memif::kOwnName);
   request(init, -1, MessageType::ack);
 
   Message region = message(MessageType::add_region);
@@ -120,7 +119,7 @@ void MemifControl::handshake(std::uint32_t id, MemifRings& rings) {
   }
 
   Message connect = message(MessageType::connect);
-  put_text(connect.connect.interface_name, kName);
+  put_text(connect.connect.interface_name, memif::kOwnName);
   request(connect, -1, MessageType::connected);
   rings.start();
 }

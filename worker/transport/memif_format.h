@@ -14,10 +14,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace tributary::worker::memif {
 
 inline constexpr std::uint16_t kVersion = 0x0200;
+// The name that the library and the switch have for each other.
+inline constexpr std::string_view kOwnName = "tributary";
 inline constexpr std::uint32_t kRingCookie = 0x3E31F20;
 
 enum class MessageType : std::uint16_t {

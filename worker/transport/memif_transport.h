@@ -80,7 +80,7 @@ class MemifTransport final : public Transport {
   std::uint32_t group_ipv4_ = 0;  // 0 before START
   wire::MacAddress group_mac_{};
   std::uint16_t host_udp_port_ = 0;  // of the host that notifies ranks itself
-  wire::StartInfo start_;  // all zero before START
+  wire::StartInfo start_;            // all zero before START
 
   std::unique_ptr<MemifRings> rings_;  // both null while down
   std::unique_ptr<MemifControl> control_;

@@ -79,8 +79,8 @@ class UdpTransport final : public Transport {
   std::size_t wanted_buffer_bytes_ = 0;
   bool crc_required_ = false;
   std::uint16_t host_udp_port_ = 0;  // of the host that notifies ranks itself
-  wire::StartInfo start_;      // all zero before START
-  bool send_blocked_ = false;  // the last send() met a full socket buffer
+  wire::StartInfo start_;            // all zero before START
+  bool send_blocked_ = false;        // the last send() met a full socket buffer
 
   FileDescriptor wake_;
   std::vector<Source> sources_;  // [0] unicast, then one per shard of each plane

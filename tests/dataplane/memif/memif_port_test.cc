@@ -101,13 +101,21 @@ TEST_F(Ports, C1_AClientConnectsAndLeavesAndTheNextOneComes) {
     await([&] { return mappings() == 1; });
   }
   await([&] { return descriptors() == before; });
+  EXPECT_EQ(ports[0]->deaths(), 0u) << "another client may come back";
 }
 
-TEST_F(Ports, TheLibrarysClientConnects) {
-  worker::MemifRings rings;
-  const worker::MemifControl control(socket_name(), 1, rings, Duration::seconds(60));
-  EXPECT_TRUE(ports[1]->connected());
-  EXPECT_FALSE(ports[0]->connected());
+// O1: no process that lives ends such a connection.
+TEST_F(Ports, TheLibrarysClientConnectsAndIsDeadWhenItCloses) {
+  const std::size_t before = descriptors();
+  {
+    worker::MemifRings rings;
+    const worker::MemifControl control(socket_name(), 1, rings, Duration::seconds(60));
+    EXPECT_TRUE(ports[1]->connected());
+    EXPECT_FALSE(ports[0]->connected());
+    EXPECT_EQ(ports[1]->deaths(), 0u);
+  }
+  await([&] { return ports[1]->deaths() == 1; });
+  await([&] { return descriptors() == before; });
 }
 
 TEST_F(Ports, C1_TwoClientsForOneId) {

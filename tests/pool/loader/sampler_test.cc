@@ -15,7 +15,7 @@ std::uint64_t ten_bytes(std::uint64_t) {
 TEST(PoolSampler, L2RanksShareAnEpochOfRecords) {
   std::set<std::uint64_t> seen;
   for (std::uint64_t rank = 0; rank < 3; ++rank) {
-    Sampler sampler({100, 7, rank, 3, true});
+    Sampler sampler({100, 7, rank, 3, true, Uneven::keep});
     for (auto ids = sampler.next({9, false}, ten_bytes); !ids.empty();
          ids = sampler.next({9, false}, ten_bytes))
       for (const std::uint64_t id : ids) EXPECT_TRUE(seen.insert(id).second) << id;
@@ -30,6 +30,41 @@ TEST(PoolSampler, L2BytesAreAsManyRecordsAsFitAndAtLeastOne) {
   EXPECT_EQ(sampler.next({35, true}, ten_bytes).size(), 3u);
   EXPECT_EQ(sampler.next({1, true}, ten_bytes).size(), 1u);
   EXPECT_EQ(sampler.position(), 4u);
+}
+
+// The ids of an epoch by rank.
+std::vector<std::vector<std::uint64_t>> epoch(std::uint64_t records, std::uint64_t ranks,
+                                              Uneven uneven) {
+  std::vector<std::vector<std::uint64_t>> out(ranks);
+  for (std::uint64_t rank = 0; rank < ranks; ++rank) {
+    Sampler sampler({records, 7, rank, ranks, false, uneven});
+    for (auto ids = sampler.next({1, false}, ten_bytes); !ids.empty();
+         ids = sampler.next({1, false}, ten_bytes))
+      out[rank].push_back(ids.at(0));
+    EXPECT_EQ(out[rank].size(), sampler.share());
+    EXPECT_EQ(sampler.epoch(), 1u);
+  }
+  return out;
+}
+
+using Shares = std::vector<std::vector<std::uint64_t>>;
+
+// What torch.utils.data.DistributedSampler(range(n), ranks, rank, shuffle=False, drop_last=...)
+// gives.
+TEST(PoolSampler, RanksHaveEquallyManyRecordsAsInPyTorch) {
+  EXPECT_EQ(epoch(10, 4, Uneven::pad), (Shares{{0, 4, 8}, {1, 5, 9}, {2, 6, 0}, {3, 7, 1}}));
+  EXPECT_EQ(epoch(10, 4, Uneven::drop), (Shares{{0, 4}, {1, 5}, {2, 6}, {3, 7}}));
+  EXPECT_EQ(epoch(3, 8, Uneven::pad), (Shares{{0}, {1}, {2}, {0}, {1}, {2}, {0}, {1}}));
+  EXPECT_EQ(epoch(3, 4, Uneven::drop), Shares(4));
+  EXPECT_EQ(epoch(8, 4, Uneven::pad), epoch(8, 4, Uneven::keep));
+}
+
+TEST(PoolSampler, RanksWithFewerRecordsMayAskForAsManyAsTheOthers) {
+  EXPECT_EQ(epoch(10, 4, Uneven::keep), (Shares{{0, 4, 8}, {1, 5, 9}, {2, 6}, {3, 7}}));
+  EXPECT_EQ(epoch(2, 3, Uneven::keep), (Shares{{0}, {1}, {}}));
+  Sampler last({10, 7, 3, 4, false, Uneven::keep});
+  EXPECT_EQ(last.next({3, false}, ten_bytes).size(), 2u);
+  EXPECT_THROW(last.next({4, false}, ten_bytes), std::invalid_argument);
 }
 
 TEST(PoolSampler, GoesOnFromAnyPlace) {

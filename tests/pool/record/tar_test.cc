@@ -96,10 +96,27 @@ TEST(PoolTar, WhatEndsTooEarlyIsRefused) {
 }
 
 TEST(PoolTar, WebDatasetNames) {
-  EXPECT_EQ(webdataset_key("a/b.c/0001.left.jpg"), "a/b.c/0001");
-  EXPECT_EQ(webdataset_extension("a/b.c/0001.left.jpg"), "left.jpg");
-  EXPECT_EQ(webdataset_key("a/readme"), "a/readme");
-  EXPECT_EQ(webdataset_extension("a/readme"), "");
+  const auto parts = [](std::string_view name) {
+    const auto its = sample_member(name);
+    return its ? its->key + " " + its->suffix : "skipped";
+  };
+  EXPECT_EQ(parts("a/b.c/0001.left.jpg"), "a/b.c/0001 left.jpg");
+  EXPECT_EQ(parts("./0001.JPG"), "./0001 jpg");
+  EXPECT_EQ(parts("0001."), "0001 ");
+  EXPECT_EQ(parts("__a.jpg"), "__a jpg");
+  for (const char* name : {"README", "a/readme", "a.b/c", "._0001.jpg", "a/._0001.jpg", "__info__",
+                           "__meta__/0001.json", "a/__info__"})
+    EXPECT_EQ(parts(name), "skipped") << name;
+}
+
+TEST(PoolTar, SuffixesOfASampleComeOnce) {
+  SampleSuffixes suffixes;
+  EXPECT_TRUE(suffixes.add("jpg"));
+  EXPECT_TRUE(suffixes.add("cls"));
+  EXPECT_FALSE(suffixes.add("jpg"));
+  EXPECT_FALSE(suffixes.add("__key__"));
+  suffixes.clear();
+  EXPECT_TRUE(suffixes.add("jpg"));
 }
 
 }  // namespace

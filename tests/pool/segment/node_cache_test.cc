@@ -34,6 +34,37 @@ TEST(PoolNodeCache, L1FullNodeRefusesAndCounts) {
   EXPECT_EQ(node.cache->count(), 16u);
 }
 
+TEST(PoolNodeCache, L1SaysBeforehandThatARecordHasNoRoom) {
+  Node node(Eviction::none);
+  for (std::uint64_t id = 0; id < 16; ++id) {
+    EXPECT_TRUE(node.cache->admits(960, at(0)));
+    node.put(id);
+  }
+  EXPECT_FALSE(node.cache->admits(960, at(0)));
+  EXPECT_FALSE(node.cache->admits(1, at(0)));
+  EXPECT_EQ(node.cache->counters().refused, 2u);
+  node.cache->evict(3, 1, at(0));
+  EXPECT_TRUE(node.cache->admits(960, at(0)));
+  Node dropping(Eviction::oldest);
+  for (std::uint64_t id = 0; id < 16; ++id) dropping.put(id);
+  EXPECT_TRUE(dropping.cache->admits(960, at(0)));
+  EXPECT_FALSE(dropping.cache->admits(1 << 20, at(0))) << "longer than the memory";
+}
+
+TEST(PoolNodeCache, L1RecordsThatFindNoPlaceBetweenTheOthersAreNotAdmitted) {
+  Node node(Eviction::none);
+  for (std::uint64_t id = 0; id < 16; ++id) node.put(id);
+  for (const std::uint64_t id : {3u, 7u}) node.cache->evict(id, 1, at(0));
+  const std::vector<std::byte> twice(1984, std::byte{1});
+  EXPECT_TRUE(node.cache->admits(1984, at(0))) << "as many bytes are free";
+  EXPECT_EQ(node.cache->put(100, twice, at(0)), NodeCache::Put::full);
+  EXPECT_FALSE(node.cache->admits(1984, at(0)));
+  EXPECT_TRUE(node.cache->admits(960, at(0)));
+  node.cache->evict(4, 1, at(0));
+  EXPECT_TRUE(node.cache->admits(1984, at(0)));
+  EXPECT_EQ(node.cache->put(100, twice, at(0)), NodeCache::Put::stored);
+}
+
 TEST(PoolNodeCache, L1EvictsTheOldestThatIsNotPinned) {
   Node node(Eviction::oldest);
   for (std::uint64_t id = 0; id < 16; ++id) node.put(id);

@@ -26,7 +26,7 @@ class FakeStore : public Store {
 
   explicit FakeStore(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
 
-  std::vector<StoreObject> list() override {
+  std::vector<StoreObject> list(const Retry&) override {
     std::vector<StoreObject> out;
     for (const auto& [name, data] : shared_->objects) out.push_back({name, data.size(), 1});
     return out;

@@ -1,7 +1,9 @@
 // A file tree as a store.
 #include "pool/store/file_store.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -41,8 +43,8 @@ class PoolFileStore : public testing::Test {
 
 TEST_F(PoolFileStore, ListsAndReads) {
   FileStore store(folder_.string() + "/");
-  const auto objects = store.list();
-  ASSERT_EQ(objects.size(), 2u) << "no links";
+  const auto objects = store.list({});
+  ASSERT_EQ(objects.size(), 2u) << "no links out of it";
   EXPECT_EQ(objects[0].name, "b");
   EXPECT_EQ(objects[1].name, "s/a");
   std::vector<std::byte> out(3);
@@ -54,7 +56,7 @@ TEST_F(PoolFileStore, ListsAndReads) {
 
 TEST_F(PoolFileStore, SaysWhatIsWrong) {
   FileStore store(folder_);
-  const auto objects = store.list();
+  const auto objects = store.list({});
   EXPECT_EQ(fault(store, {"gone", 1, 0}), StoreFault::not_found);
   EXPECT_EQ(fault(store, {"b", 11, 0}), StoreFault::changed);
   EXPECT_EQ(fault(store, {"b", 10, objects[0].version + 1}), StoreFault::changed);
@@ -63,7 +65,58 @@ TEST_F(PoolFileStore, SaysWhatIsWrong) {
   EXPECT_EQ(fault(store, {"b", 10, objects[0].version}, 11), StoreFault::incomplete);
   EXPECT_THROW(FileStore("relative"), std::invalid_argument);
   FileStore nowhere("/does/not/exist");
-  EXPECT_THROW(nowhere.list(), StoreError);
+  EXPECT_THROW(nowhere.list({}), StoreError);
+}
+
+TEST_F(PoolFileStore, L1LinksInsideOfTheTreeAreFollowed) {
+  fs::create_symlink(folder_ / "b", folder_ / "to-b");
+  fs::create_directory_symlink("s", folder_ / "to-s");
+  fs::create_symlink("to-b", folder_ / "twice");
+  // The tree itself may be reached by a link.
+  const fs::path tree = folder_.string() + "-link";
+  fs::create_directory_symlink(folder_, tree);
+  FileStore store(tree);
+  std::vector<std::string> names;
+  for (const StoreObject& object : store.list({})) {
+    names.push_back(object.name);
+    std::vector<std::byte> out(object.bytes);
+    EXPECT_NO_THROW(store.read(object, 0, out)) << object.name;
+    EXPECT_EQ(static_cast<char>(out[0]), object.bytes == 3 ? 'x' : '0') << object.name;
+  }
+  fs::remove(tree);
+  EXPECT_EQ(names, (std::vector<std::string>{"b", "s/a", "to-b", "to-s/a", "twice"}));
+}
+
+TEST_F(PoolFileStore, L1WhatAListingLeavesOutIsNamedAndCounted) {
+  fs::create_directory_symlink("/etc", folder_ / "out");
+  fs::create_symlink("nowhere", folder_ / "broken");
+  fs::create_symlink("self", folder_ / "self");
+  fs::create_directory_symlink("..", folder_ / "s/up");
+  ASSERT_EQ(mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  FileStore store(folder_);
+  EXPECT_EQ(store.list({}).size(), 2u);
+  std::string all;
+  for (const std::string& line : store.left_out().named()) all += line + '\n';
+  EXPECT_EQ(store.left_out().count(), 6u) << all;
+  for (const char* text :
+       {"link: is a link out of the store's directory, to /etc/passwd",
+        "out: is a link out of the store's directory, to /etc",
+        "broken: is a link that leads nowhere", "self: is a link that leads nowhere",
+        "s/up: is a link to a folder that it is in", "pipe: is neither a file nor a folder"})
+    EXPECT_THAT(all, testing::HasSubstr(text));
+}
+
+TEST_F(PoolFileStore, LinksThatLeadOutLaterAreRefused) {
+  fs::create_symlink("b", folder_ / "to-b");
+  fs::create_directory_symlink("s", folder_ / "to-s");
+  FileStore store(folder_);
+  const auto objects = store.list({});
+  fs::remove(folder_ / "to-b");
+  fs::remove(folder_ / "to-s");
+  fs::create_symlink("/etc/passwd", folder_ / "to-b");
+  fs::create_directory_symlink("/etc", folder_ / "to-s");
+  EXPECT_EQ(fault(store, objects[2]), StoreFault::denied);
+  EXPECT_EQ(fault(store, {"to-s/passwd", 1, 1}), StoreFault::denied);
 }
 
 // The file changes after its bytes were read, and before they are served.
@@ -85,7 +138,7 @@ class ChangingStore : public FileStore {
 
 TEST_F(PoolFileStore, L1FilesThatChangeInARead) {
   fs::last_write_time(folder_ / "b", fs::file_time_type::clock::now() - std::chrono::hours(1));
-  const StoreObject object = FileStore(folder_).list()[0];
+  const StoreObject object = FileStore(folder_).list({})[0];
   ChangingStore same(folder_, [] {});
   std::vector<std::byte> out(4);
   EXPECT_NO_THROW(same.read(object, 0, out));

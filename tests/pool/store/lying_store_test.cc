@@ -217,7 +217,7 @@ TEST(PoolLyingStore, L1Files) {
     }
     std::map<std::string, std::uint64_t> versions;
     RewrittenFiles store(shared);
-    for (const StoreObject& object : store.list()) versions[object.name] = object.version;
+    for (const StoreObject& object : store.list({})) versions[object.name] = object.version;
     const auto bytes = manifest_of([&](const std::string& name) { return versions.at(name); });
     const Manifest manifest(bytes);
     shared->prng = Prng(seed);

@@ -62,6 +62,43 @@ TEST(PoolMakeManifest, TarSamplesAreRecords) {
   EXPECT_EQ(manifest.source(2).shard, 1u);
 }
 
+TEST(PoolMakeManifest, WhatWebDatasetSkipsEndsNoSample) {
+  const std::string shard = tar_member("__info__", "{}") + tar_member("._0001.jpg", "resource") +
+                            tar_member("0001.JPG", "j") + tar_member("README", "read me") +
+                            tar_member("._0001.cls", "resource") + tar_member("0001.cls", "1") +
+                            tar_member("LICENSE", "x") + tar_member("0002.jpg", "k") + kEnd;
+  const auto bytes = manifest_of({{"a.tar", shard}}, {DataFormat::tar, 0, 0, "*"});
+  const Manifest manifest(bytes);
+  ASSERT_EQ(manifest.records(), 2u);
+  EXPECT_EQ(manifest.source(0).offset, 2048u);
+  EXPECT_EQ(manifest.source(0).length, 4096u);
+  EXPECT_EQ(manifest.source(1).length, 1024u);
+}
+
+TEST(PoolMakeManifest, ASuffixThatComesTwiceIsNamed) {
+  const std::string twice =
+      tar_member("0.jpg", "j") + tar_member("x", "") + tar_member("0.JPG", "k") + kEnd;
+  EXPECT_THAT(problem_of({{"a.tar", twice}}, {DataFormat::tar, 0, 0, "*"}),
+              testing::HasSubstr("a.tar: member 0.JPG: sample 0 has a 'jpg' already"));
+}
+
+TEST(PoolMakeManifest, L1ReadsOfHeadersAreTriedAgain) {
+  const std::string idx = std::string("\0\0\x08\x01\0\0\0\x02", 8) + "ab";
+  for (const auto& [format, data] : {std::pair(DataFormat::tar, tar_member("0.jpg", "j") + kEnd),
+                                     std::pair(DataFormat::idx, idx)}) {
+    auto shared = std::make_shared<FakeStore::Shared>();
+    shared->objects = {{"a", data}};
+    shared->before = [](const std::string&, int read) {
+      if (read % 2 == 1) throw StoreError(StoreFault::unavailable, "HTTP 503");
+    };
+    FakeStore store(shared);
+    const ManifestOptions options{format, 0, 0, "*"};
+    EXPECT_THROW(make_manifest(store, options), StoreError);
+    shared->reads = 0;
+    EXPECT_NO_THROW(make_manifest(store, options, Retry({Duration::us(10), Duration::us(10), 1})));
+  }
+}
+
 TEST(PoolMakeManifest, FilesAndFixed) {
   const Manifest files(manifest_of({{"a", "12"}, {"b", "345"}}, {}));
   EXPECT_EQ(files.records(), 2u);

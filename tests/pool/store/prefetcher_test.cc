@@ -104,6 +104,33 @@ TEST(PoolPrefetcher, L1DamagedShardEndsTheFillWhereTheUserSaysSo) {
   EXPECT_TRUE(fill.got.empty());
 }
 
+TEST(PoolPrefetcher, L1LaterFillsOfAStoppedOneAreWhole) {
+  Filling fill(options(1, OnDamaged::stop));
+  fill.shared->before = [](const std::string& name, int) {
+    if (name == "s0") throw StoreError(StoreFault::denied, "HTTP 403");
+  };
+  fill.prefetcher.run(0, 2000, fill.target());
+  fill.shared->before = nullptr;
+  fill.prefetcher.run(0, 2000, fill.target());
+  EXPECT_EQ(fill.got.size(), 2000u);
+  EXPECT_EQ(fill.prefetcher.progress().failed, 0u);
+  fill.got.clear();
+  fill.prefetcher.stop();
+  fill.prefetcher.run(0, 2000, fill.target());
+  EXPECT_TRUE(fill.got.empty()) << "the node is ending";
+}
+
+TEST(PoolPrefetcher, L1NothingIsReadThatHasNoRoom) {
+  Filling fill(options(1));
+  Prefetcher::Target target = fill.target(1000);
+  target.has_room = [&](std::uint32_t bytes) { return bytes == 100 && fill.got.size() < 1000; };
+  fill.prefetcher.run(0, 2000, target);
+  EXPECT_EQ(fill.got.size(), 1000u);
+  EXPECT_EQ(fill.shared->reads, 1) << "the second shard is not read";
+  EXPECT_EQ(fill.prefetcher.progress().wanted, 2000u);
+  EXPECT_EQ(fill.prefetcher.progress().full, 1000u);
+}
+
 TEST(PoolPrefetcher, FullNodeIsCounted) {
   Filling fill(options());
   fill.prefetcher.run(0, 2000, fill.target(100));

@@ -40,13 +40,13 @@ TEST(PoolS3Store, ListsAllPages) {
     return HttpStub::answer(200, page(object("d/z.tar", 5) + object("d/", 0), "t+1"));
   });
   S3Store store = make(stub, "d");
-  const auto objects = store.list();
+  const auto objects = store.list({});
   ASSERT_EQ(objects.size(), 2u);
   EXPECT_EQ(objects[0].name, "a&b.tar");
   EXPECT_EQ(objects[0].bytes, 7u);
   EXPECT_EQ(objects[0].version, version_of("e1"));
   EXPECT_EQ(objects[1].name, "z.tar");
-  EXPECT_THAT(stub.heads()[0], HasSubstr("GET /b?list-type=2&prefix=d%2F HTTP"));
+  EXPECT_THAT(stub.heads()[0], HasSubstr("GET /b?encoding-type=url&list-type=2&prefix=d%2F HTTP"));
   EXPECT_THAT(stub.heads()[0], HasSubstr("AWS4-HMAC-SHA256 Credential=AKEY/"));
   EXPECT_THAT(stub.heads()[0], HasSubstr("x-amz-content-sha256"));
 }
@@ -61,6 +61,59 @@ TEST(PoolS3Store, L1KeysMayHaveEveryCharacterReference) {
   EXPECT_EQ(name("&amp;lt; &amp;#39;"), "&lt; &#39;") << "each is resolved once";
   for (const std::string plain : {"&", "a&b;", "&;", "&#;", "&#x;", "&#x110000;", "&#39", "&#3 9;"})
     EXPECT_EQ(name(plain), plain);
+}
+
+TEST(PoolS3Store, L1KeysGoOutAsTheyAre) {
+  const std::string key = "./a/../b//c/./\t\r\n d+e%";
+  HttpStub stub([&](const std::string& head) {
+    if (head.find("list-type=2") == std::string::npos)
+      return HttpStub::answer(206, "data", "Content-Range: bytes 0-3/4\r\nETag: \"e1\"\r\n");
+    EXPECT_THAT(head, HasSubstr("encoding-type=url"));
+    return HttpStub::answer(200, page("<EncodingType>url</EncodingType>" +
+                                      object("d/./a/../b//c/./%09%0D%0A+d%2Be%25", 4)));
+  });
+  S3Store store = make(stub, "d");
+  const auto objects = store.list({});
+  ASSERT_EQ(objects.size(), 1u);
+  EXPECT_EQ(objects[0].name, key);
+  std::vector<std::byte> out(4);
+  store.read(objects[0], 0, out);
+  EXPECT_THAT(stub.heads().back(),
+              HasSubstr("GET /b/d/./a/../b//c/./%09%0D%0A%20d%2Be%25 HTTP/1.1\r\n"));
+}
+
+TEST(PoolS3Store, KeysOfServersThatDoNotEncodeStayAsTheyAre) {
+  EXPECT_EQ(parse_s3_page(page(object("a+b%20c", 1))).objects.at(0).name, "a+b%20c");
+  EXPECT_THROW(parse_s3_page(page("<EncodingType>url</EncodingType>" + object("a%2", 1))),
+               StoreError);
+}
+
+// The listing of a server whose answers to the first and the second request come first.
+std::vector<StoreObject> listed_after(const std::vector<std::string>& failures,
+                                      std::uint32_t retries) {
+  std::size_t at = 0;
+  HttpStub stub([&](const std::string& head) {
+    if (head.find("continuation-token=more") == std::string::npos)
+      return HttpStub::answer(200, page(object("a", 1), "more"));
+    return at < failures.size() ? failures[at++] : HttpStub::answer(200, page(object("b", 2)));
+  });
+  S3Store store = make(stub, "");
+  return store.list(Retry({Duration::us(10), Duration::us(10), retries}));
+}
+
+TEST(PoolS3Store, L1EachRequestOfAListingIsTriedAgain) {
+  const std::string cut = "HTTP/1.1 200 X\r\nContent-Length: 900\r\nConnection: close\r\n\r\n<List";
+  const std::string head = "HTTP/1.1 200 X\r\nConnection: close";
+  const std::string slow;  // no head at all
+  for (const std::string& failure :
+       {HttpStub::answer(503, ""), HttpStub::answer(429, ""), HttpStub::answer(500, ""),
+        HttpStub::answer(400, "<Error><Code>RequestTimeout</Code></Error>"),
+        HttpStub::answer(200, "<ListBucketResult>"), cut, head, slow}) {
+    EXPECT_THROW(listed_after({failure}, 0), StoreError) << failure;
+    EXPECT_EQ(listed_after({failure}, 1).size(), 2u) << failure;
+  }
+  EXPECT_THROW(listed_after({HttpStub::answer(403, "")}, 5), StoreError);
+  EXPECT_THROW(listed_after({HttpStub::answer(400, "<Code>InvalidToken</Code>")}, 5), StoreError);
 }
 
 StoreFault fault(const std::string& answer, const StoreObject& object, std::size_t bytes = 4) {
@@ -119,7 +172,7 @@ TEST(PoolS3Store, ListingsThatAreNoneAreRefused) {
   EXPECT_THROW(parse_s3_page(page("<IsTruncated>true</IsTruncated>")), StoreError) << "no token";
   HttpStub stub([](const std::string&) { return HttpStub::answer(200, page("", "same")); });
   S3Store store = make(stub, "");
-  EXPECT_THROW(store.list(), StoreError) << "pages without end";
+  EXPECT_THROW(store.list({}), StoreError) << "pages without end";
 }
 
 }  // namespace

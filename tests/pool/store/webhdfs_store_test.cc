@@ -47,7 +47,7 @@ TEST(PoolWebHdfsStore, ListsFoldersAndReadsThroughTheRedirect) {
     return HttpStub::answer(404, "");
   });
   WebHdfsStore store({name_node.authority(), "/d", "me"}, kShort);
-  const auto objects = store.list();
+  const auto objects = store.list({});
   ASSERT_EQ(objects.size(), 2u);
   EXPECT_EQ(objects[0].name, "b");
   EXPECT_EQ(objects[1].name, "s/a");
@@ -131,6 +131,31 @@ TEST(PoolWebHdfsStore, L1AnswersThatAreNotTheAskedBytesAreRefused) {
   EXPECT_EQ(read(file), std::nullopt) << "a Content-Range proves it, too";
 }
 
+std::string remote_exception(const std::string& name) {
+  return R"({"RemoteException":{"message":"Operation category READ is not supported","exception":")" +
+         name + R"(","javaClassName":"org.apache.hadoop.ipc.)" + name + "\"}}";
+}
+
+TEST(PoolWebHdfsStore, L1NameNodesThatAreNotActiveAreAskedAgain) {
+  for (const char* name : {"StandbyException", "RetriableException"}) {
+    int requests = 0;
+    HttpStub stub([&](const std::string&) {
+      return ++requests < 3 ? HttpStub::answer(403, remote_exception(name))
+                            : HttpStub::answer(200, R"({"FileStatuses":{"FileStatus":[)" +
+                                                        status("a", "FILE", 7) + "]}}");
+    });
+    WebHdfsStore store({stub.authority(), "", ""}, kShort);
+    EXPECT_EQ(store.list(Retry({Duration::us(10), Duration::us(10), 2})).size(), 1u) << name;
+    EXPECT_EQ(requests, 3);
+    File file;
+    file.data = HttpStub::answer(403, remote_exception(name));
+    EXPECT_EQ(read(file), StoreFault::unavailable) << "a record reader tries again";
+  }
+  File file;
+  file.data = HttpStub::answer(403, remote_exception("AccessControlException"));
+  EXPECT_EQ(read(file), StoreFault::denied);
+}
+
 TEST(PoolWebHdfsStore, AnswersThatAreNoneAreRefused) {
   for (const char* body :
        {"", "[]", "{}", "{\"FileStatuses\":3}", "{\"FileStatuses\":{\"FileStatus\":[3]}}",
@@ -138,7 +163,7 @@ TEST(PoolWebHdfsStore, AnswersThatAreNoneAreRefused) {
         "{\"FileStatuses\":{\"FileStatus\":[{\"type\":\"FILE\",\"pathSuffix\":1}]}}"}) {
     HttpStub stub([&](const std::string&) { return HttpStub::answer(200, body); });
     WebHdfsStore store({stub.authority(), "", ""}, kShort);
-    EXPECT_THROW(store.list(), StoreError) << body;
+    EXPECT_THROW(store.list({}), StoreError) << body;
   }
 }
 

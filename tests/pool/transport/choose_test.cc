@@ -2,13 +2,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <vector>
 
 #include "core/prng.h"
+#include "pool/transport/mapped.h"
 #include "pool/transport/transport.h"
+#include "tests/pool/no_descriptors.h"
 
 namespace tributary::pool {
 namespace {
@@ -142,6 +146,57 @@ TEST(PoolTransportMapped, L2ReadersReadNothingBeyondTheMemory) {
   RemoteMemory more = server->memory();
   more.bytes *= 2;
   EXPECT_THROW(domain->connect(more), TransportError);
+}
+
+TEST(PoolTransportMapped, ReadersAreRefusedWhereNoDescriptorIsLeft) {
+  Pages pages(1 << 20);
+  const auto server = serve_memory(TransportKind::mapped, "127.0.0.1", pages.memory);
+  const int reader = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  const AbstractAddress address(server->memory().address);
+  {
+    const NoDescriptors none;
+    ASSERT_EQ(connect(reader, address.get(), address.length), 0);
+    EXPECT_TRUE(closes(reader)) << "it must not be left waiting";
+  }
+  close(reader);
+  std::vector<std::byte> header(32);
+  EXPECT_TRUE(make_read_domain()->connect(server->memory())->post({0, header, {}, 1}));
+}
+
+TEST(PoolTransportMapped, MemoryThatIsCutShortIsAnError) {
+  Pages pages(1 << 20);
+  const auto server = serve_memory(TransportKind::mapped, "127.0.0.1", pages.memory);
+  const auto domain = make_read_domain();
+  const auto reader = domain->connect(server->memory());
+  std::vector<std::byte> header(32);
+  std::vector<std::byte> data(5000);
+  EXPECT_TRUE(reader->post({0, header, data, 1}));
+  ASSERT_EQ(ftruncate(pages.memory.file, 4096), 0);
+  try {
+    reader->post({0, header, data, 2});
+    FAIL() << "its memory is gone";
+  } catch (const TransportError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("cut short"));
+  }
+  EXPECT_THROW(reader->post({0, header, {}, 3}), TransportError) << "and stays so";
+  Pages others(1 << 20);
+  const auto other = serve_memory(TransportKind::mapped, "127.0.0.1", others.memory);
+  EXPECT_TRUE(domain->connect(other->memory())->post({0, header, data, 4}));
+}
+
+// Faults that are not of a copy end the process, or go to the action before.
+TEST(PoolTransportMappedDeathTest, OtherBusErrorsGoToTheActionBefore) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto fault = [](void (*action)(int)) {
+    signal(SIGBUS, action);
+    Pages pages(1 << 20);
+    const auto server = serve_memory(TransportKind::mapped, "127.0.0.1", pages.memory);
+    const auto reader = make_read_domain()->connect(server->memory());
+    if (ftruncate(pages.memory.file, 0) != 0) return;
+    *const_cast<volatile std::byte*>(pages.memory.bytes.data()) = std::byte{1};
+  };
+  EXPECT_EXIT(fault([](int) { _exit(7); }), testing::ExitedWithCode(7), "");
+  EXPECT_EXIT(fault(SIG_DFL), testing::KilledBySignal(SIGBUS), "");
 }
 
 TEST(PoolTransportMapped, MemoryWithoutAFileIsRefused) {

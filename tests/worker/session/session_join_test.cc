@@ -47,7 +47,8 @@ TEST_F(SessionTest, JoinTimeoutNamesTheMissingRanks) {
   receive(h, &w);
   run_for(options.join_timeout);
   ASSERT_EQ(session->state(), SessionState::failed);
-  EXPECT_EQ(session->failure()->text, "job 1: timed out: not joined within 60 s: waiting for ranks 0 and 2");
+  EXPECT_EQ(session->failure()->text,
+            "job 1: timed out: not joined within 60 s: waiting for ranks 0 and 2");
   EXPECT_THAT(session->failure()->ranks, ElementsAre(0u, 2u));
 }
 
@@ -94,13 +95,15 @@ TEST_F(SessionTest, ATimeoutNamesTheRanksThatNeverCame) {
   for (const auto& missing : std::vector<std::vector<std::uint32_t>>{{0, 2}, {2}, {0, 2}})
     receive_awaited(missing);
   run_for(options.join_timeout);
-  EXPECT_EQ(session->failure()->text, "job 1: timed out: not joined within 60 s: waiting for rank 2");
+  EXPECT_EQ(session->failure()->text,
+            "job 1: timed out: not joined within 60 s: waiting for rank 2");
   create();
   drain();
   for (const auto& missing : std::vector<std::vector<std::uint32_t>>{{0, 2}, {2}, {0}})
     receive_awaited(missing);
   run_for(options.join_timeout);
-  EXPECT_EQ(session->failure()->text, "job 1: timed out: not joined within 60 s: waiting for rank 0");
+  EXPECT_EQ(session->failure()->text,
+            "job 1: timed out: not joined within 60 s: waiting for rank 0");
 }
 
 TEST_F(SessionTest, A2_APlaneJoinsAndSpeaksForItself) {
@@ -151,8 +154,9 @@ TEST_F(SessionTest, A2_StartWithPlanesThatCannotBeIsRefused) {
 TEST_F(SessionTest, JoinTimeoutSaysThatTheSwitchIsSilent) {
   run_for(options.join_timeout);
   ASSERT_EQ(session->state(), SessionState::failed);
-  EXPECT_EQ(session->failure()->text,
-            "job 1: timed out: not joined within 60 s: the switch did not answer at udp://10.0.0.1");
+  EXPECT_EQ(
+      session->failure()->text,
+      "job 1: timed out: not joined within 60 s: the switch did not answer at udp://10.0.0.1");
 }
 
 TEST_F(SessionTest, RefusedJoinFailsAtOnceButABoundRankIsRetried) {

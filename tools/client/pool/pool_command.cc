@@ -50,6 +50,7 @@ Json operate_range(const PoolOptions& options, const char* what) {
 // A row of `status` for a table: without the fields that only programs want.
 Json status_row(const Json& status) {
   Json row = status;
+  row.erase("incarnation");
   const auto fill = row.find("fill");
   if (fill == row.end()) return row;
   const Json filled = *fill;
@@ -98,9 +99,21 @@ cli::App* add_range_command(cli::App& pool, const Options& options, int& exit_st
   return command;
 }
 
+// Puts into `rows` which nodes did not begin their fill, or are not those any more that began it.
+void mark_unfilled(const Json& begun, Json& rows) {
+  for (Json& row : rows)
+    for (const Json& at_first : begun) {
+      if (at_first["node"] != row["node"] || row["state"] != "up") continue;
+      if (at_first["state"] != "up")
+        row["state"] = at_first["state"];
+      else if (at_first.value("incarnation", Json()) != row.value("incarnation", Json()))
+        row["state"] = "was started again during the fill; fill it again";
+    }
+}
+
 // Fills all nodes and waits, with a line of progress now and then. Returns the final statuses.
 Json fill_nodes(const PoolOptions& options) {
-  operate_range(options, "fill");
+  const Json begun = operate_range(options, "fill");
   for (int look = 0;; ++look) {
     Json rows = operate(options, "status");
     bool running = false;
@@ -114,9 +127,22 @@ Json fill_nodes(const PoolOptions& options) {
     }
     if (!running || look % kLooksPerLine == 0)
       std::cerr << "filled " << stored << " records, " << (bytes >> 20) << " MiB" << std::endl;
-    if (!running) return rows;
+    if (!running) {
+      mark_unfilled(begun, rows);
+      return rows;
+    }
     std::this_thread::sleep_for(kLookEvery);
   }
+}
+
+// Names what a manifest lacks though the store has it: links out of the store, for example.
+void print_left_out(const Json& written) {
+  const auto count = written.value("left_out", std::uint64_t{0});
+  if (count == 0) return;
+  std::cerr << "left out: " << count << '\n';
+  for (const Json& line : written["left_out_first"])
+    std::cerr << "  " << harmless(line.get<std::string>()) << '\n';
+  if (written["left_out_first"].size() < count) std::cerr << "  ...\n";
 }
 
 void run_fill(const PoolOptions& options, int& exit_status) {
@@ -124,6 +150,7 @@ void run_fill(const PoolOptions& options, int& exit_status) {
     const Json written = operate(options, "manifest");
     std::cerr << harmless(written["manifest"].get<std::string>()) << ": " << written["records"]
               << " records" << std::endl;
+    print_left_out(written);
     return;
   }
   const Json rows = fill_nodes(options);

@@ -14,6 +14,23 @@ from fsspec.spec import AbstractFileSystem
 from .pool import Pool
 
 
+class _RecordFile(io.BytesIO):
+    """A record that was loaded whole, with what fsspec asks of a file beyond io's."""
+
+    mode = "rb"
+
+    def __init__(self, fs, path, data):
+        super().__init__(data)
+        self.fs = fs
+        self.path = path
+        self.size = len(data)
+
+    def info(self):
+        return self.fs.info(self.path)
+
+    details = property(info)
+
+
 class PoolFileSystem(AbstractFileSystem):
     """Protocol `tributary`. Errors are those of files: FileNotFoundError, OSError."""
 
@@ -74,7 +91,7 @@ class PoolFileSystem(AbstractFileSystem):
     def _open(self, path, mode="rb", **_):
         if mode != "rb":
             raise OSError(f"{path}: records are read, not written; allowed mode: rb")
-        return io.BytesIO(self.cat_file(path))
+        return _RecordFile(self, path, self.cat_file(path))
 
 
 fsspec.register_implementation("tributary", PoolFileSystem, clobber=True)

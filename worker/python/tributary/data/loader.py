@@ -12,10 +12,16 @@ class PoolLoader:
     dataset: a PoolDataset. batch: records in each, or text such as "64 MiB". seed: of the order; the
     same on every rank. rank, ranks: this process, and how many share the records. prefetch: batches
     loaded ahead by a thread. state_dict() is where the consumer stands, not the prefetch: training
-    that goes on from it sees each record of the epoch once.
+    that goes on from it repeats and misses nothing.
+
+    Ranks have equally many records, as with PyTorch's DistributedSampler: where the number is not a
+    multiple of `ranks`, the epoch's first records come again (pad=True), or its last are left out
+    (drop_last=True). pad=False: each record comes once, so some ranks have one more, and maybe a
+    batch more, than others; default: `load.pad` of the pool's file.
     """
 
-    def __init__(self, dataset, batch=None, seed=0, rank=0, ranks=1, shuffle=True, prefetch=2):
+    def __init__(self, dataset, batch=None, seed=0, rank=0, ranks=1, shuffle=True, prefetch=2,
+                 pad=None, drop_last=False):
         if prefetch < 0:
             raise ValueError(f"prefetch {prefetch}; allowed: 0 or more")
         self.dataset = dataset
@@ -25,7 +31,8 @@ class PoolLoader:
         else:
             self._amount = (batch, False) if isinstance(batch, int) else _pool.parse_amount(batch)
         self._prefetch = prefetch
-        self._arguments = (len(dataset.pool), seed, rank, ranks, shuffle)
+        pad = native.pad() if pad is None else pad
+        self._arguments = (len(dataset.pool), seed, rank, ranks, shuffle, pad, drop_last)
         self._sampler = _pool.Sampler(*self._arguments)
         self._epoch = 0
         self._position = 0
@@ -41,10 +48,13 @@ class PoolLoader:
         return {"epoch": self._epoch, "position": self._position, "order": list(self._arguments)}
 
     def load_state_dict(self, state):
-        if list(self._arguments) != list(state["order"]):
+        order = list(state["order"])
+        if len(order) == 5:  # of an earlier build, which had neither pad nor drop_last
+            order += [False, False]
+        if list(self._arguments) != order:
             raise ValueError(
-                f"a state of (records, seed, rank, ranks, shuffle) {state['order']}; this loader has "
-                f"{list(self._arguments)}"
+                f"a state of (records, seed, rank, ranks, shuffle, pad, drop_last) {order}; this loader "
+                f"has {list(self._arguments)}"
             )
         self._sampler.seek(state["epoch"], state["position"])
         self._epoch, self._position = state["epoch"], state["position"]

@@ -152,9 +152,13 @@ class Pool:
                                "or give get_batch() memory of your own") from None
         return torch.empty(self._loader.plan(ids)[2], dtype=torch.uint8, device=f"cuda:{number}")
 
-    def start_epochs(self, seed=0, rank=0, ranks=1, shuffle=True):
-        """Says which records load() brings: this rank's, in an order that the seed decides."""
-        self._sampler = _pool.Sampler(len(self), seed, rank, ranks, shuffle)
+    def start_epochs(self, seed=0, rank=0, ranks=1, shuffle=True, pad=None, drop_last=False):
+        """Says which records load() brings: this rank's, in an order that the seed decides.
+
+        pad, drop_last: as PoolLoader has them.
+        """
+        pad = self._loader.pad() if pad is None else pad
+        self._sampler = _pool.Sampler(len(self), seed, rank, ranks, shuffle, pad, drop_last)
 
     def stats(self):
         """Counters of this process, as a dict: hits, misses, pool_bytes, store_bytes, corrupt, ..."""
