@@ -6,7 +6,7 @@
 
 #include "config/model/switch_config.h"
 #include "worker/rdma/rdma_transport.h"
-#include "worker/transport/memif_transport.h"
+#include "worker/memif/memif_transport.h"
 #include "worker/transport/transport.h"
 #include "worker/transport/udp_transport.h"
 

@@ -114,23 +114,26 @@ void MemifRings::tx_flush() {
 }
 
 bool MemifRings::rx_pending() const {
-  return Index(ring(false).tail).load(std::memory_order_acquire) != rx_next_;
+  return Index(ring(false).tail).load(std::memory_order_acquire) !=
+         rx_next_.load(std::memory_order_relaxed);
 }
 
 MemifRings::Rx MemifRings::rx_next(std::span<const std::byte>& frame) {
   const std::uint16_t tail = Index(ring(false).tail).load(std::memory_order_acquire);
-  if (distance(rx_next_, tail) > distance(rx_next_, rx_head_)) broken_ = true;
-  if (broken_ || tail == rx_next_) return Rx::none;
-  const memif::Descriptor d = descriptor(false, rx_next_);
-  frame = {memory_.get() + rx_offsets_[rx_next_ % kSize],
+  const std::uint16_t next = rx_next_.load(std::memory_order_relaxed);
+  if (distance(next, tail) > distance(next, rx_head_)) broken_ = true;
+  if (broken_ || tail == next) return Rx::none;
+  const memif::Descriptor d = descriptor(false, next);
+  frame = {memory_.get() + rx_offsets_[next % kSize],
            std::min<std::size_t>(d.length, kBufferBytes)};
-  ++rx_next_;
+  rx_next_.store(static_cast<std::uint16_t>(next + 1), std::memory_order_relaxed);
   const bool was_in_chain = std::exchange(rx_in_chain_, (d.flags & memif::kDescriptorNext) != 0);
   return was_in_chain || rx_in_chain_ || d.length > kBufferBytes ? Rx::unusable : Rx::frame;
 }
 
 void MemifRings::rx_release() {
-  while (distance(rx_next_, rx_head_) < depth_) {
+  const std::uint16_t next = rx_next_.load(std::memory_order_relaxed);
+  while (distance(next, rx_head_) < depth_) {
     const std::uint32_t offset = buffer_offset(false, rx_head_);
     rx_offsets_[rx_head_ % kSize] = offset;
     descriptor(false, rx_head_) = {0, 0, static_cast<std::uint32_t>(kBufferBytes), offset, 0};

@@ -8,9 +8,13 @@
 // nothing. Buffers of depth d are number d to 2d−1, so a greater depth can follow at once.
 //
 // The server is another process: all that it writes (indices, lengths, flags) is read once, checked
-// against what was offered to it, and never used to compute an address. One thread.
+// against what was offered to it, and never used to compute an address.
+//
+// One thread at a time sends, one receives; the two may differ. rx_pending() and rx_interrupts() are
+// any thread's.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -45,6 +49,7 @@ class MemifRings {
   // The server has accepted the connection (which zeroed the indices): offers empty buffers.
   void start();
   // Lets this many frames be in flight per direction; rounded up to a power of two, only grows.
+  // While no other thread sends or receives.
   void set_depth(std::size_t frames);
   [[nodiscard]] std::size_t depth() const { return depth_; }
 
@@ -87,7 +92,7 @@ class MemifRings {
   std::size_t depth_ = 128;
   std::uint16_t tx_head_ = 0;              // next frame to write
   std::uint16_t rx_head_ = 0;              // buffers offered up to here
-  std::uint16_t rx_next_ = 0;              // next frame to read
+  std::atomic<std::uint16_t> rx_next_ = 0;  // next frame to read; the receiver writes
   std::vector<std::uint32_t> rx_offsets_;  // by descriptor: where its buffer is
   bool rx_in_chain_ = false;               // the last frame continues in the next descriptor
   bool broken_ = false;

@@ -1,12 +1,8 @@
-#include "worker/transport/memif_transport.h"
-
-#include <sys/eventfd.h>
+#include "worker/memif/memif_transport.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -38,12 +34,27 @@ MemifTransport::MemifTransport(MemifAddress address, const Patience& patience)
     : address_(std::move(address)),
       own_mac_(worker_mac(address_.own_ipv4)),
       base_port_(address_.base_port),
-      wake_event_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-  if (!wake_event_)
-    throw std::system_error(errno, std::generic_category(), "memif transport: no eventfd");
+      member_(own_mac_),
+      link_(MemifLink::at(address_.socket, address_.id)) {
   const std::int64_t deadline = now_ns() + patience.limit.to_ns();
   connect_patiently(patience, deadline);
-  resolve_switch(patience, std::max(deadline, now_ns() + kAnswerLimit.to_ns()));
+  link_->add(member_);
+  try {
+    resolve_switch(patience, std::max(deadline, now_ns() + kAnswerLimit.to_ns()));
+  } catch (...) {
+    link_->remove(member_);
+    throw;
+  }
+}
+
+MemifTransport::~MemifTransport() {
+  link_->remove(member_);
+}
+
+std::int64_t MemifTransport::now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 // The switch may not be up yet. If it refuses because it opens its ports one after another, or has
@@ -54,7 +65,7 @@ void MemifTransport::connect_patiently(const Patience& patience, std::int64_t de
   for (;;) {
     try {
       const std::int64_t left = std::max(deadline_ns - now_ns(), kLeastAnswerLimit.to_ns());
-      return connect(Duration::ns(std::min(kAnswerLimit.to_ns(), left)));
+      return link_->connect(Duration::ns(std::min(kAnswerLimit.to_ns(), left)));
     } catch (const MemifConnectError& e) {
       const std::int64_t now = now_ns();
       if (e.prospect() == MemifConnectError::Prospect::none) throw;
@@ -69,22 +80,6 @@ void MemifTransport::connect_patiently(const Patience& patience, std::int64_t de
     check_cancelled(patience, address_);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-}
-
-MemifTransport::~MemifTransport() = default;
-
-void MemifTransport::connect(Duration answer_limit) {
-  auto rings = std::make_unique<MemifRings>();
-  control_ = std::make_unique<MemifControl>(address_.socket, address_.id, *rings, answer_limit);
-  rings_ = std::move(rings);
-  if (depth_ != 0) rings_->set_depth(depth_);
-  ask_for_switch_mac();
-}
-
-void MemifTransport::disconnect() {
-  control_.reset();
-  rings_.reset();
-  next_connect_ns_ = now_ns() + kReconnectInterval.to_ns();
 }
 
 // Repeats the request if it is lost because the switch's loop was not running yet.
@@ -102,10 +97,18 @@ void MemifTransport::resolve_switch(const Patience& patience, std::int64_t deadl
 }
 
 void MemifTransport::ask_for_switch_mac() {
-  if (rings_->tx_room() == 0) return;
-  rings_->tx_commit(wire::write_arp_request(own_mac_, address_.own_ipv4, address_.switch_ipv4,
-                                            rings_->tx_frame()));
-  rings_->tx_flush();
+  const MemifLink::Writing writing = link_->write();
+  if (writing.rings == nullptr || writing.rings->tx_room() == 0) return;
+  writing.rings->tx_commit(wire::write_arp_request(
+      own_mac_, address_.own_ipv4, address_.switch_ipv4, writing.rings->tx_frame()));
+  writing.rings->tx_flush();
+}
+
+void MemifTransport::follow_connection() {
+  const std::uint32_t generation = link_->generation();
+  if (generation == generation_) return;
+  generation_ = generation;
+  ask_for_switch_mac();
 }
 
 void MemifTransport::on_start(const wire::StartInfo& info) {
@@ -113,31 +116,38 @@ void MemifTransport::on_start(const wire::StartInfo& info) {
   start_ = info;
   group_ipv4_ = info.group_ipv4;
   group_mac_ = wire::multicast_mac(info.group_ipv4);
-  depth_ = std::max(depth_, std::size_t{info.window} * info.shards + kControlDepth);
-  if (link_up()) rings_->set_depth(depth_);
+  member_.hear_group(group_mac_);
+  const std::size_t depth = std::size_t{info.window} * info.shards + kControlDepth;
+  member_.depth = std::max(member_.depth.load(), depth);
+  if (receiving_)
+    link_->deepen_later();
+  else
+    link_->deepen();
 }
 
 std::size_t MemifTransport::send(std::span<const Datagram> batch) {
-  if (!link_up()) return 0;
-  std::size_t room = rings_->tx_room();
+  const MemifLink::Writing writing = link_->write();
+  if (writing.rings == nullptr) return 0;
+  MemifRings& rings = *writing.rings;
+  std::size_t room = rings.tx_room();
   std::size_t done = 0;
   for (; done < batch.size() && room > 0; ++done) {
-    if (write_datagram(batch[done])) --room;
-    if ((done + 1) % kFlushEvery == 0) rings_->tx_flush();
+    if (write_datagram(rings, batch[done])) --room;
+    if ((done + 1) % kFlushEvery == 0) rings.tx_flush();
   }
-  if (done > 0) rings_->tx_flush();
+  if (done > 0) rings.tx_flush();
   send_blocked_ = done < batch.size();
   return done;
 }
 
 // Returns false if no frame was used: a datagram that can never be sent is dropped, not kept.
-bool MemifTransport::write_datagram(const Datagram& d) {
+bool MemifTransport::write_datagram(MemifRings& rings, const Datagram& d) {
   const std::size_t bytes = d.head.size() + d.payload.size();
   if (bytes > max_datagram_bytes()) {
     drops_.add(DropReason::mtu);
     return false;
   }
-  const std::span<std::byte> frame = rings_->tx_frame();
+  const std::span<std::byte> frame = rings.tx_frame();
   std::byte* at = frame.data() + wire::kUdpPayloadOffset;
   std::memcpy(at, d.head.data(), d.head.size());
   if (!d.payload.empty()) std::memcpy(at + d.head.size(), d.payload.data(), d.payload.size());
@@ -150,25 +160,29 @@ bool MemifTransport::write_datagram(const Datagram& d) {
       .dscp_ecn = wire::kEct0,
       .udp_checksum = !d.sealed,
   };
-  rings_->tx_commit(wire::write_frame_headers(t, frame, bytes));
+  rings.tx_commit(wire::write_frame_headers(t, frame, bytes));
   return true;
 }
 
 std::size_t MemifTransport::receive(const Receiver& receiver) {
-  if (!link_up()) return 0;
+  follow_connection();
   std::size_t delivered = 0;
-  for (std::size_t i = 0; i < kBurst; ++i) {
-    std::span<const std::byte> frame;
-    const MemifRings::Rx got = rings_->rx_next(frame);
-    if (got == MemifRings::Rx::none) break;
-    if (got == MemifRings::Rx::unusable)
-      drops_.add(DropReason::frame_multi_segment);
-    else if (handle_frame(frame, receiver))
-      ++delivered;
-  }
-  rings_->rx_release();
-  if (rings_->broken()) disconnect();
+  receiving_ = true;
+  link_->receive(
+      member_, kBurst,
+      [&](std::span<const std::byte> frame) {
+        if (handle_frame(frame, receiver)) ++delivered;
+      },
+      [&] { drops_.add(DropReason::frame_multi_segment); });
+  receiving_ = false;
+  const std::uint64_t lost = member_.inbox.lost();
+  if (lost != lost_) drops_.add(DropReason::handover_full, lost - std::exchange(lost_, lost));
   return delivered;
+}
+
+void MemifTransport::wait(Duration limit) {
+  link_->wait(member_, limit, send_blocked_);
+  follow_connection();
 }
 
 // Returns false if it is no packet for this worker: frames for others (a switch floods unknown
@@ -224,9 +238,11 @@ void MemifTransport::handle_arp(std::span<const std::byte> packet) {
   const auto arp = wire::parse_arp(packet);
   if (!arp || arp->target_ip != address_.own_ipv4) return;
   if (arp->sender_ip == address_.switch_ipv4) switch_mac_ = arp->sender_mac;
-  if (!arp->is_request || rings_->tx_room() == 0) return;
-  rings_->tx_commit(wire::write_arp_reply(own_mac_, *arp, rings_->tx_frame()));
-  rings_->tx_flush();
+  if (!arp->is_request) return;
+  const MemifLink::Writing writing = link_->write();
+  if (writing.rings == nullptr || writing.rings->tx_room() == 0) return;
+  writing.rings->tx_commit(wire::write_arp_reply(own_mac_, *arp, writing.rings->tx_frame()));
+  writing.rings->tx_flush();
 }
 
 std::string MemifTransport::describe() const {

@@ -11,22 +11,18 @@
 //    └── socket closed, DISCONNECT ─────┘    while down: tried again every 100 ms, send() takes
 //    none
 //
-// Waiting is a sleep on the eventfd that the switch writes after each burst.
-//
-// Files: memif_transport.cc (frames), memif_transport_wait.cc (sleeping, reconnecting).
+// The connection is shared with the other communicators of this process at the same interface
+// (memif_link.h); each has addresses of its own.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "core/net/arp.h"
 #include "core/net/frame.h"
-#include "worker/transport/file_descriptor.h"
 #include "worker/transport/memif_address.h"
-#include "worker/transport/memif_control.h"
-#include "worker/transport/memif_rings.h"
+#include "worker/memif/memif_link.h"
 #include "worker/transport/transport.h"
 
 namespace tributary::worker {
@@ -43,35 +39,27 @@ class MemifTransport final : public Transport {
   std::size_t send(std::span<const Datagram> batch) override;
   std::size_t receive(const Receiver& receiver) override;
   void wait(Duration limit) override;
-  void wake() override;
+  void wake() override { member_.wake(); }
 
   [[nodiscard]] std::size_t max_datagram_bytes() const override {
     return MemifRings::kBufferBytes - wire::kUdpPayloadOffset;
   }
   [[nodiscard]] const DropCounters& drops() const override { return drops_; }
   [[nodiscard]] std::string describe() const override;
-  [[nodiscard]] bool link_up() const { return control_ != nullptr; }
+  [[nodiscard]] bool link_up() const { return link_->up(); }
 
  private:
-  static constexpr Duration kReconnectInterval = Duration::ms(100);
-
   static std::int64_t now_ns();
   void connect_patiently(const Patience& patience, std::int64_t deadline_ns);
-  void connect(Duration answer_limit);
-  void disconnect();
   void resolve_switch(const Patience& patience, std::int64_t deadline_ns);
   void ask_for_switch_mac();
+  // After another connection: the switch learns where this one's address is.
+  void follow_connection();
 
-  bool write_datagram(const Datagram& datagram);
+  bool write_datagram(MemifRings& rings, const Datagram& datagram);
   bool handle_frame(std::span<const std::byte> frame, const Receiver& receiver);
   void handle_arp(std::span<const std::byte> packet);
   bool handle_ipv4(std::span<const std::byte> packet, const Receiver& receiver);
-
-  [[nodiscard]] bool ready() const;
-  void sleep_until_ready(Duration limit);
-  // Returns true if an event came before the limit.
-  bool poll(Duration limit);
-  void wait_for_link(Duration limit);
 
   MemifAddress address_;
   wire::MacAddress own_mac_;
@@ -82,13 +70,11 @@ class MemifTransport final : public Transport {
   std::uint16_t host_udp_port_ = 0;  // of the host that notifies ranks itself
   wire::StartInfo start_;            // all zero before START
 
-  std::unique_ptr<MemifRings> rings_;  // both null while down
-  std::unique_ptr<MemifControl> control_;
-  std::size_t depth_ = 0;  // START's request; 0: the default
-  std::int64_t next_connect_ns_ = 0;
-
-  FileDescriptor wake_event_;
-  std::atomic<bool> woken_ = false;  // wake() sets, wait() clears; the eventfd follows
+  MemifMember member_;
+  std::shared_ptr<MemifLink> link_;
+  std::uint32_t generation_ = 0;  // of the connection that knows this address
+  bool receiving_ = false;
+  std::uint64_t lost_ = 0;     // frames that found the inbox full, as counted in drops_
   bool send_blocked_ = false;        // send() ran out of room
   DropCounters drops_;
 };
