@@ -24,9 +24,9 @@
 
 #include "core/net/frame.h"
 #include "core/time.h"
+#include "worker/memif/memif_inbox.h"
 #include "worker/transport/file_descriptor.h"
 #include "worker/transport/memif_control.h"
-#include "worker/memif/memif_inbox.h"
 #include "worker/transport/memif_rings.h"
 
 namespace tributary::worker {
