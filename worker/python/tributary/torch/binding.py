@@ -19,7 +19,8 @@ from datetime import timedelta
 from .environment import fill_address
 
 _LINGER = timedelta(seconds=5)
-_LOOK_S = 0.02
+_LOOK_S, _LONGEST_LOOK_S = 0.01, 0.2
+_ABSENT = "tributary: no value"
 
 
 def share_settings(store, rank, settings, timeout):
@@ -51,16 +52,19 @@ class Agreement:
         self._cancelled.set()
 
     def _wait_for(self, key, what):
-        """The value of a key that rank 0 sets. The store's own wait() cannot be ended."""
+        """The value of a key that rank 0 sets. The store's own wait() cannot be ended, and not every
+        version of PyTorch has check(): an exchange that changes nothing is what all of them have."""
         end = time.monotonic() + self._timeout.total_seconds()
-        while not self._store.check([key]):
-            if self._cancelled.wait(_LOOK_S):
+        pause = _LOOK_S
+        while (value := self._store.compare_set(key, _ABSENT, _ABSENT).decode()) in ("", _ABSENT):
+            if self._cancelled.wait(pause):
                 raise RuntimeError(f"group {self._group} was destroyed while rank {self._rank} "
                                    f"waited for {what}")
             if time.monotonic() > end:
                 raise RuntimeError(f"rank {self._rank} of group {self._group} has waited "
                                    f"{self._timeout.total_seconds():g} s for {what}")
-        return self._store.get(key)
+            pause = min(2 * pause, _LONGEST_LOOK_S)
+        return value
 
     def bind(self):
         """{job: int or None, address, why_not}; blocks until rank 0 has chosen."""
