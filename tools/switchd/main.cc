@@ -264,6 +264,17 @@ Start load(const Options& options, const std::string& text) {
   return start;
 }
 
+// The actions of the running configuration: read the file, compare, apply, keep.
+control::RunningConfig::Shell shell(const Options& options, dataplane::Switch& sw,
+                                    Changer& changer) {
+  const tools::AssignedFiles files(options.assigned_path);
+  return {[&options] { return config::read_file(options.config_path); },
+          [&sw](const config::SwitchConfig& next) { return sw.compare(next); },
+          [&changer](const config::SwitchConfig& next) { return changer.apply(next); },
+          [files](const std::string& text) { files.keep(text); },
+          [files](std::uint64_t term) { files.keep_term(term); }};
+}
+
 int serve(Start start, const Options& options) {
   const config::SwitchConfig& config = start.config;
   tools::Daemon daemon;
@@ -281,15 +292,8 @@ int serve(Start start, const Options& options) {
   std::optional<Changer> changer(std::in_place, sw, tell);
   std::optional<control::EventWatch> events(
       std::in_place, [&sw] { return control::look_at(sw); }, log);
-  const tools::AssignedFiles files(options.assigned_path);
-  control::RunningConfig running(
-      std::move(start.document),
-      {[&] { return config::read_file(options.config_path); },
-       [&](const config::SwitchConfig& next) { return sw.compare(next); },
-       [&](const config::SwitchConfig& next) { return changer->apply(next); },
-       [&](const std::string& text) { files.keep(text); },
-       [&](std::uint64_t term) { files.keep_term(term); }},
-      std::move(start.kept.document), start.kept.latest);
+  control::RunningConfig running(std::move(start.document), shell(options, sw, *changer),
+                                 std::move(start.kept.document), start.kept.latest);
   std::optional<control::CollisionWatch> collisions(
       std::in_place, sw, tell,
       [&](const control::CollisionRemedy& remedy) { remedy_collisions(running, remedy, tell); });
