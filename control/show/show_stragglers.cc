@@ -11,6 +11,7 @@
 #include "control/show/show.h"
 #include "control/stragglers/arrival_order.h"
 #include "control/text/late_loops.h"
+#include "control/text/link_state.h"
 #include "control/text/show_text.h"
 
 namespace tributary::control {
@@ -105,7 +106,7 @@ ordered_json Show::stragglers(const std::string& job) {
          {"missed_deadlines", c.missed_deadlines},
          {"excluded", excluded_of(c.excluded)},
          {"port", known ? ordered_json(ports[port]->name()) : ordered_json()},
-         {"link", known ? ordered_json(ports[port]->link_up() ? "up" : "down") : ordered_json()}});
+         {"link", known ? ordered_json(name_of(link_state(switch_, *ports[port]))) : ordered_json()}});
   }
   if (rows.empty() && !job.empty()) refuse_job(switch_, only);
   return rows;

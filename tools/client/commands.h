@@ -14,6 +14,7 @@ void add_show(cli::App& app);
 void add_exclude(cli::App& app);
 void add_drain(cli::App& app);
 void add_place_host(cli::App& app);
+void add_forget_term(cli::App& app);
 void add_events(cli::App& app);
 void add_top(cli::App& app);
 void add_reload(cli::App& app);

@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
   add_exclude(app);
   add_drain(app);
   add_place_host(app);
+  add_forget_term(app);
   add_reload(app);
   add_set(app);
   add_capture(app);
