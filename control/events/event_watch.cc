@@ -43,9 +43,10 @@ std::vector<ChildTimes> times_of_children(dataplane::Switch& sw) {
     const aggregator::ChildMap children(job.config());
     for (std::uint32_t c = 0; c < children.count(); ++c) {
       const aggregator::ChildTotals totals = job.engine().child_totals(job.index, c);
-      times.push_back({job.config().id, job.config().plane,
-                       (children[c].is_switch ? "switch " : "rank ") + std::to_string(children[c].id),
-                       totals.timed_arrivals.get(), totals.lateness_ns.get()});
+      times.push_back(
+          {job.config().id, job.config().plane,
+           (children[c].is_switch ? "switch " : "rank ") + std::to_string(children[c].id),
+           totals.timed_arrivals.get(), totals.lateness_ns.get()});
     }
   }
   return times;

@@ -13,7 +13,7 @@
 
 namespace tributary::control {
 
-// Of one child since the switch started; see aggregator::ChildTotals.
+// Arrivals of one child since the switch started; see aggregator::ChildTotals.
 struct ChildTimes {
   std::uint32_t job = 0;
   std::uint8_t plane = 0;

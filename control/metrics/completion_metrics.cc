@@ -132,8 +132,7 @@ void collect_remote(Families& out, const dataplane::PacketLoops& workers) {
     for (const auto& packet_loop : workers) {
       const completion::RemoteHosts* const hosts = packet_loop->remote_hosts();
       for (std::size_t i = 0; hosts != nullptr && i < hosts->job_count(); ++i)
-        sample(to, {job_label(hosts->job_id(i))},
-               number(hosts->counters(i).*metric.counter));
+        sample(to, {job_label(hosts->job_id(i))}, number(hosts->counters(i).*metric.counter));
     }
   }
 }
@@ -166,10 +165,9 @@ void collect_engines(Families& out, std::span<const EngineFigures> engines,
 void add_figures(std::vector<EngineFigures>& figures, const completion::Server& server) {
   for (std::size_t seat = 0; seat < server.seat_count(); ++seat) {
     const auto& limits = server.engine(seat).limits(0);
-    figures.push_back(
-        {{job_label(limits.id), {"shard", std::to_string(server.shard_of(seat))}},
-         &server.engine(seat).counters(0),
-         limits.bytes});
+    figures.push_back({{job_label(limits.id), {"shard", std::to_string(server.shard_of(seat))}},
+                       &server.engine(seat).counters(0),
+                       limits.bytes});
   }
 }
 

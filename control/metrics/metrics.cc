@@ -141,10 +141,11 @@ void collect_ports(Families& out, dataplane::Switch& sw) {
   sw.for_each_port([&](std::size_t, const dataplane::Port& port) {
     sample(link, {{"port", port.name()}}, port.link_up() ? 1 : 0);
   });
-  auto& listening =
-      family(out, "tributary_port_listening", "1 while a server of memif or vhost-user waits for a peer", true);
+  auto& listening = family(out, "tributary_port_listening",
+                           "1 while a server of memif or vhost-user waits for a peer", true);
   sw.for_each_port([&](std::size_t, const dataplane::Port& port) {
-    sample(listening, {{"port", port.name()}}, link_state(sw, port) == LinkState::listening ? 1 : 0);
+    sample(listening, {{"port", port.name()}},
+           link_state(sw, port) == LinkState::listening ? 1 : 0);
   });
   auto& drops = family(out, "tributary_drops_total", "Packets that went no further", false);
   each([&](const dataplane::Port& port, const dataplane::PortCounters& counters) {

@@ -46,7 +46,7 @@ class Switch {
   // switch cannot take it, std::runtime_error when a device cannot be opened or a loop does not
   // answer at once. Otherwise the configuration is in force, and the result says what became of it.
   // If a loop then falls silent for longer than `patience`, it does its part when it wakes up, and
-  // Change::late says so; if ports stay closed or as before, PortChange::down and as_before do. Where nothing differs,
+  // Change::late says so; PortChange::down, as_before name ports that lack it. If nothing differs,
   // `late` is that of the change before.
   config::Change apply(const config::SwitchConfig& file, Duration patience = kPatience);
   // Ends the epochs of these jobs after an op that all ranks finish. No further one begins here

@@ -148,9 +148,10 @@ void Switch::check_device(const config::PortConfig& port, std::optional<std::siz
   if (device.pci() && !has_pci_)
     refuse("DPDK was started for no network card; only a restart brings the first one");
   if (const std::string wrong = check_devargs(port); !wrong.empty()) refuse(wrong);
-  // A port without a device goes on waiting for its interface, and so may one that need not be there.
-  const bool had = again && (!ports_[*again]->is_device() ||
-                             ports_[*again]->config().devargs == port.devargs);
+  // A port without a device goes on waiting for its interface, and so may one that need not be
+  // there.
+  const bool had =
+      again && (!ports_[*again]->is_device() || ports_[*again]->config().devargs == port.devargs);
   if (const std::string missing = missing_interface(device);
       port.required && !had && !missing.empty())
     refuse("there is no interface '" + missing + "' here");

@@ -52,15 +52,14 @@ S3Page parse_s3_page(const std::string& xml) {
     StoreObject object;
     object.name = contents.child_value("Key");
     const std::string_view size = contents.child_value("Size");
-    const auto [at, error] =
-        std::from_chars(size.data(), size.data() + size.size(), object.bytes);
+    const auto [at, error] = std::from_chars(size.data(), size.data() + size.size(), object.bytes);
     if (!contents.child("Key") || error != std::errc() || at != size.data() + size.size())
       throw StoreError(StoreFault::refused, "a listing has an object without key or size");
     if (encoded) object.name = decode_key(std::move(object.name));
     if (!is_utf8(object.name))
-      throw StoreError(StoreFault::refused, "a listing has the key '" +
-                                                replace_invalid_utf8(object.name) +
-                                                "', which is not UTF-8");
+      throw StoreError(
+          StoreFault::refused,
+          "a listing has the key '" + replace_invalid_utf8(object.name) + "', which is not UTF-8");
     if (!contents.child("ETag"))
       throw StoreError(StoreFault::refused,
                        object.name + ": a listing has no ETag of it, so its version is unknown");

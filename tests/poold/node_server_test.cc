@@ -38,8 +38,8 @@ std::string record(std::uint64_t id) {
   return out;
 }
 
-// Below the ports that the kernel gives to outgoing connections, which might take it before the node
-// listens.
+// Below the ports that the kernel gives to outgoing connections, which might take it before the
+// node listens.
 int free_port() {
   static int next = 15000 + getpid() % 16000;
   for (;;) {

@@ -295,7 +295,7 @@ def test_a_slip_in_a_ports_device_changes_nothing(make_bed, launch):
             reload(ports=[*ports[:2], {**ports[2], **change}])
         assert bed.switch.show("config") == before
     assert "not reloaded: " in bed.switch.client("events", "--level", "warning", "--socket", bed.switch.socket)
-    wrong = {**ports[2], "devargs": ports[2]["devargs"].replace("iface=w2", "iface=lo,blocksz=1")}
+    wrong = {**ports[2], "devargs": ports[2]["devargs"].replace("blocksz=65536", "blocksz=32769")}
     with pytest.raises(Exception, match="not all of it.*\n.*stays as before: port w2 "):
         reload(ports=[*ports[:2], wrong])
     row = {row["port"]: row for row in bed.switch.show("ports")}["w2"]

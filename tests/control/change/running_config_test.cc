@@ -33,7 +33,7 @@ class RunningConfigTest : public testing::Test {
   bool refuses = false;           // as a switch that lacks memory
   std::vector<std::string> down;  // or ports
   std::vector<std::string> as_before;
-  std::string late;               // or the answer of a loop
+  std::string late;  // or the answer of a loop
   std::function<void()> meanwhile;
   RunningConfig running{config::parse_document(kFile, "f.yaml", ""),
                         {[this] { return text; },

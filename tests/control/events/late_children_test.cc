@@ -20,8 +20,7 @@ class LateChildrenTest : public testing::Test {
       children_[rank].job = 7;
       children_[rank].node = "rank " + std::to_string(rank);
       children_[rank].arrivals += arrivals;
-      children_[rank].lateness_ns +=
-          static_cast<std::uint64_t>(ms[rank] * 1e6) * arrivals;
+      children_[rank].lateness_ns += static_cast<std::uint64_t>(ms[rank] * 1e6) * arrivals;
     }
     now_ += LateChildren::kWindow;
     return look();

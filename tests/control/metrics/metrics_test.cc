@@ -65,7 +65,8 @@ TEST(Metrics, ScrapedOverHttp) {
   EXPECT_THAT(text, HasSubstr("tributary_job_members{job_id=\"7\",job_name=\"train\"} 0"));
   EXPECT_THAT(
       text,
-      HasSubstr("tributary_job_aborts_total{job_id=\"7\",job_name=\"train\",reason=\"deadline\"} 0"));
+      HasSubstr(
+          "tributary_job_aborts_total{job_id=\"7\",job_name=\"train\",reason=\"deadline\"} 0"));
   EXPECT_THAT(text, HasSubstr("tributary_completion_bytes_held{job_id=\"7\"} 0"));
   EXPECT_THAT(text,
               HasSubstr("tributary_child_missed_deadlines_total{job_id=\"7\",child=\"rank-2\"} 0"));

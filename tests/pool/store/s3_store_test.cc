@@ -188,14 +188,17 @@ TEST(PoolS3Store, L1ListingsWithoutEndAreRefused) {
 }
 
 TEST(PoolS3Store, L1EntitiesOfADocumentTypeAreNotResolved) {
-  const std::string declared = "<!DOCTYPE x [<!ENTITY a \"b\"><!ENTITY f SYSTEM \"file:///etc/passwd\">]>";
+  const std::string declared =
+      "<!DOCTYPE x [<!ENTITY a \"b\"><!ENTITY f SYSTEM \"file:///etc/passwd\">]>";
   EXPECT_EQ(parse_s3_page(declared + page(object("&a;&f;", 1))).objects.at(0).name, "&a;&f;");
 }
 
 TEST(PoolS3Store, L1KeysKeepTheirBlanksAndLines) {
   for (const std::string key : {" ", " a ", "a\tb", "a&#13;&#10;b", "<![CDATA[<a>]]>"})
     EXPECT_EQ(parse_s3_page(page(object(key, 1))).objects.at(0).name,
-              key == "a&#13;&#10;b" ? "a\r\nb" : key == "<![CDATA[<a>]]>" ? "<a>" : key);
+              key == "a&#13;&#10;b"      ? "a\r\nb"
+              : key == "<![CDATA[<a>]]>" ? "<a>"
+                                         : key);
 }
 
 }  // namespace

@@ -9,8 +9,8 @@ namespace tributary::client {
 
 void add_forget_term(cli::App& app) {
   auto socket = std::make_shared<std::string>(kDefaultSocket);
-  cli::App* const command =
-      app.add_subcommand("forget-term", "Have a switch take its manager's next document, of any term");
+  cli::App* const command = app.add_subcommand(
+      "forget-term", "Have a switch take its manager's next document, of any term");
   command->add_option("--socket", *socket, "Control socket of the switch")
       ->capture_default_str()
       ->type_name("PATH");

@@ -66,10 +66,10 @@ Findings judge_ports(const Json& ports) {
   }
   if (found.empty() && !ports.empty())
     found.push_back({ok, "ports",
-                     listening == 0 ? "all links are up"
-                                    : std::to_string(listening) + " of " +
-                                          std::to_string(ports.size()) +
-                                          " wait for a peer, the other links are up",
+                     listening == 0
+                         ? "all links are up"
+                         : std::to_string(listening) + " of " + std::to_string(ports.size()) +
+                               " wait for a peer, the other links are up",
                      ""});
   return found;
 }
