@@ -12,13 +12,15 @@ bool takes_peers(const dataplane::Port& port) {
          (device.kind->vhost && device.get("client").value_or("0") != "1");
 }
 
+// Ranks of an epoch are the first ones, also where a job may have more.
 bool has_members(dataplane::Switch& sw, const std::string& port) {
   const auto jobs = sw.jobs();
   return std::any_of(jobs.begin(), jobs.end(), [&port](const auto& job) {
+    const std::uint64_t present = job.engine().counters(job.index).members.get();
     const auto& members = job.config().members;
-    const auto is_here = [&port](const auto& member) { return member.port == port; };
-    return std::any_of(members.begin(), members.end(), is_here) &&
-           job.engine().counters(job.index).members.get() > 0;
+    return std::any_of(members.begin(), members.end(), [&](const config::MemberConfig& member) {
+      return member.port == port && member.rank < present;
+    });
   });
 }
 
