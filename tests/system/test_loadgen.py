@@ -125,7 +125,7 @@ def test_a_port_whose_rank_is_missed_is_down_and_others_listen(memif, tmp_path):
     assert links() == ["listening"] * 3
     ends = [f"--port=p{i}=" + MEMIF.format(i, tmp_path).strip('"').replace("role=server", "role=client")
             for i in range(2)]
-    process, _ = bed.start("--duration", "1000s", *ends)
+    process, _ = bed.start("--duration", "1000s", *ends, config=bed.part("two", [0, 1], [0]))
     with process:
         bed.loop.wait(lambda: json.loads(bed.show("jobs", "--json"))[0]["completions"] > 0, LIMIT_S, "ops are done")
         assert links() == ["up", "up", "listening"]

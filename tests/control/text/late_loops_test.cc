@@ -240,7 +240,7 @@ TEST_F(LateLoops, O1_WhatTheFirstLoopKeepsForAllIsLeftOutWhileItIsLate) {
   EXPECT_EQ(show.table("fdb").size(), 1u) << "what the configuration says";
   EXPECT_EQ(show.table("vlans").size(), 1u);
   EXPECT_EQ(jobs_in("members"), (std::set<int>{5, 7, 9}));
-  EXPECT_EQ(labels_of(scrape().at("tributary_job_members"), "job"),
+  EXPECT_EQ(labels_of(scrape().at("tributary_job_members"), "job_id"),
             (std::set<std::string>{"5", "7", "9"}));
 }
 
