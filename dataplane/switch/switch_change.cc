@@ -148,13 +148,6 @@ void Switch::check_device(const config::PortConfig& port, std::optional<std::siz
   if (device.pci() && !has_pci_)
     refuse("DPDK was started for no network card; only a restart brings the first one");
   if (const std::string wrong = check_devargs(port); !wrong.empty()) refuse(wrong);
-  // A port without a device goes on waiting for its interface, and so may one that need not be
-  // there.
-  const bool had =
-      again && (!ports_[*again]->is_device() || ports_[*again]->config().devargs == port.devargs);
-  if (const std::string missing = missing_interface(device);
-      port.required && !had && !missing.empty())
-    refuse("there is no interface '" + missing + "' here");
   for_each_port([&](std::size_t place, const Port& other) {
     const Devargs& used = other.devargs();
     if (place == again) {
@@ -167,6 +160,13 @@ void Switch::check_device(const config::PortConfig& port, std::optional<std::siz
     if (const auto both = config::contended(device, used))
       refuse("port " + other.name() + " has " + *both + "; give the new one another");
   });
+  // A port without a device goes on waiting for its interface, and so may one that need not be
+  // there.
+  const bool had =
+      again && (!ports_[*again]->is_device() || ports_[*again]->config().devargs == port.devargs);
+  if (const std::string missing = missing_interface(device);
+      port.required && !had && !missing.empty())
+    refuse("there is no interface '" + missing + "' here");
   if (const std::size_t bytes = data_bytes_needed(port); bytes > pools_->data_bytes())
     refuse("needs packet buffers of " + std::to_string(bytes) + " bytes; they have " +
            std::to_string(pools_->data_bytes()) +

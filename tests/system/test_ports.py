@@ -188,7 +188,7 @@ def test_a_device_that_cannot_be_opened_changes_nothing(make_bed, launch):
     before = bed.switch.show("config")
     device = ports[2]["devargs"]
     for devargs, why in (
-        (device.replace("net_af_packet2,iface=w2", "net_af_packet9,iface=x"), "interface 'x': No such device"),
+        (device.replace("net_af_packet2,iface=w2", "net_af_packet9,iface=x"), "there is no interface 'x' here"),
         (device.replace("iface=w2", "iface=w9"), "port w2 has a device of that name"),
         (device.replace("net_af_packet2,iface=w2", "net_af_packet9,iface=w1"),
          "switchd.yaml:.*: port 'x' wants interface 'w1', which port 'w1' on line"),
