@@ -38,7 +38,7 @@ TEST(CallReport, APromptIsPassedOnAtOnceAndALineInPiecesIsRead) {
   EXPECT_EQ(r.passed, "Password: x\n");
   EXPECT_TRUE(r.report.counted());
   EXPECT_EQ(r.report.summary(),
-            "tributary: 1 ranks called none of the collectives that the switch does\n");
+            "tributary: 1 rank called none of the collectives that the switch does\n");
 }
 
 TEST(CallReport, SeveralProgramsAreSummed) {

@@ -54,7 +54,8 @@ std::string CallReport::summary() const {
   const auto sum = [](const auto& counts) {
     return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
   };
-  const std::string ranks = std::to_string(counts_.ranks) + " ranks";
+  const std::string ranks =
+      std::to_string(counts_.ranks) + (counts_.ranks == 1 ? " rank" : " ranks");
   const std::uint64_t to_switch = sum(counts_.to_switch);
   if (to_switch + sum(counts_.to_mpi) == 0)
     return "tributary: " + ranks + " called none of the collectives that the switch does\n";
