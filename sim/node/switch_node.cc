@@ -231,6 +231,7 @@ void SwitchNode::handle(std::uint16_t port, const FrameRef& frame, Instant now) 
     case dataplane::Action::reassemble:     // nothing is cut
     case dataplane::Action::rdma:           // and no rank comes by RDMA
     case dataplane::Action::answer_cm:
+    case dataplane::Action::returned:  // its hosts send no ICMP
     case dataplane::Action::drop:
       observer_.on_refused(*this, frame, what.reason);
       return drop(port, what.reason);

@@ -2,6 +2,10 @@
 // callback runs it, writes to stdout, and throws on failure or sets `exit_status`.
 #pragma once
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "tools/cli/app.h"
 
 namespace tributary::client {
@@ -33,5 +37,9 @@ void add_device(cli::App& app);
 void add_topology(cli::App& app);
 void add_stragglers(cli::App& app);
 void add_run(cli::App& app, int& exit_status);
+// `behind`: the words behind "--".
+using PassedWords = std::optional<std::vector<std::string>>;
+void add_mpirun(cli::App& app, const PassedWords& behind, int& exit_status);
+void add_mpi_rank(cli::App& app, const PassedWords& behind, int& exit_status);
 
 }  // namespace tributary::client

@@ -4,11 +4,13 @@
 #include <stdexcept>
 
 #include "tools/client/commands.h"
+#include "tools/client/mpi/behind_mark.h"
 #include "tools/program/standard_output.h"
 
 int main(int argc, char** argv) {
   using namespace tributary::client;
   int exit_status = 0;
+  const PassedWords behind = cut_behind_mark(argc, argv);
   tributary::cli::App app("Client of Tributary, the switch that sums tensors in the network.",
                           "tributary");
   app.set_version_flag("--version", "tributary " TRIBUTARY_VERSION);
@@ -39,6 +41,8 @@ int main(int argc, char** argv) {
   add_topology(app);
   add_stragglers(app);
   add_run(app, exit_status);
+  add_mpirun(app, behind, exit_status);
+  add_mpi_rank(app, behind, exit_status);
   try {
     if (const auto status = app.run(argc, argv)) return *status;
   } catch (const std::invalid_argument& error) {
