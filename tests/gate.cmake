@@ -72,3 +72,8 @@ tributary_gate_cases(gate.torch torch.backend
   torch/backend_test.py::test_shapes_that_differ_are_named_and_end_the_group)
 tributary_gate_cases(gate.mpi mpi.preload
   mpi/preload_test.py::test_every_collective_is_right_and_goes_through_the_switch)
+tributary_gate_cases(gate.mpirun mpi.mpirun
+  mpi/mpirun_test.py::test_the_library_is_found_and_calls_are_counted
+  mpi/mpirun_test.py::test_a_program_without_mpi_fails_since_nothing_was_preloaded_into_mpi
+  mpi/mpirun_test.py::test_nodes_get_the_variables_from_the_launcher
+  mpi/mpirun_test.py::test_bad_input_is_refused)

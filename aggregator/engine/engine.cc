@@ -307,6 +307,7 @@ void Engine::expire(Instant now, Outbox& out) {
   impl_->jobs_due = now + kJobsApart;
   for (const auto& job : impl_->jobs) {
     impl_->expire_leases(*job, now, out);
+    impl_->ask_silent(*job, now, out);
     const Instant next = job->membership.next_scan();
     if (next > now) impl_->jobs_due = std::min(impl_->jobs_due, next);
     if (job->upstream) impl_->expire_upstream(*job, now, out);

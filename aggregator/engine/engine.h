@@ -72,6 +72,11 @@ class Engine {
   // `packet` is parsed and its integrity is verified. Appends messages to send to `out`.
   Decision on_packet(const wire::Packet& packet, const Endpoint& from, Instant now, Outbox& out);
 
+  // A packet of this switch that `from`, a rank's host, sent back, as far as it is quoted: no
+  // process has the UDP port any more. Ends the epoch if it is a START to the member there, with
+  // its nonce.
+  Decision on_returned(const wire::Packet& sent, const Endpoint& from, Outbox& out);
+
   // A packet of the completion host; the caller has checked the sender. RESULT is kept and
   // multicast, PENDING and UNKNOWN go to the rank in `origin`, ABORT ends the epoch. Returns false
   // if the packet was of no use: it is late, or no chunk waits for it.

@@ -1,7 +1,8 @@
 // The engine's internals, shared by its source files: control packets (engine_join.cc), status for
 // `show` (engine_status.cc), changes of jobs (engine_change.cc) and the drains before them
-// (engine_drain.cc), jobs that grow and shrink (engine_resize.cc), shards of other owners
-// (engine_away.cc), and construction, dispatch, clock and ends of epochs (engine.cc).
+// (engine_drain.cc), ranks that may be gone (engine_questions.cc), jobs that grow and shrink
+// (engine_resize.cc), shards of other owners (engine_away.cc), and construction, dispatch, clock
+// and ends of epochs (engine.cc).
 #pragma once
 
 #include <array>
@@ -149,6 +150,10 @@ struct Engine::Impl {
   [[nodiscard]] const Shard* any_shard(const Job& job) const;
   void check_all_here() const;
   void catch_up(Job& job, Shard& shard, Outbox& out);
+
+  // engine_questions.cc
+  [[nodiscard]] bool has_waiting_ranks(Job& job) const;
+  void ask_silent(Job& job, Instant now, Outbox& out);
 
   // engine_exclude.cc
   Ruling rule(Job& job, std::uint32_t child, bool exclude, std::optional<std::uint32_t> from);

@@ -129,6 +129,7 @@ Decision Engine::Impl::on_rightful_join(Job& job, const wire::Packet& packet, co
     take_size(job, size);
     outcome = job.membership.join(child, *nonce, from, now, size);
   }
+  if (job.membership.take_question(child)) ask_holder(job, child, out);
   if (outcome == Membership::Join::waiting || outcome == Membership::Join::complete) {
     job.membership.set_able(child, drain.has_value());
     if (!agree_on_resumption(job, child, resumption, now)) outcome = Membership::Join::waiting;
@@ -155,12 +156,12 @@ Decision Engine::Impl::on_rightful_join(Job& job, const wire::Packet& packet, co
         if (shard != nullptr) shard->bind(job.place, child, from);
       send_start(job, child, out);
       break;
-    case Membership::Join::asked: ask_holder(job, child, out); [[fallthrough]];
+    case Membership::Join::asked:
     case Membership::Join::waiting:
     case Membership::Join::closing: send_join_pending(job, *nonce, from, now, out); break;
     case Membership::Join::stale: return {Verdict::dropped, DropReason::duplicate};
     case Membership::Join::taken: return refuse_taken(job, packet, from, child, out);
-    case Membership::Join::occupied: ask_holder(job, child, out); [[fallthrough]];
+    case Membership::Join::occupied:
     case Membership::Join::wrong_port:
     case Membership::Join::restarted:
       return refuse(packet, from, wire::Reason::sender_mismatch, DropReason::sender_mismatch, &job,
@@ -175,8 +176,8 @@ void Engine::Impl::ask_holder(Job& job, std::uint32_t child, Outbox& out) {
   if (job.membership.member(child).present) send_start(job, child, out);
 }
 
-// Final, other than the refusal of a newcomer that a lapsed lease may let in: the address of the
-// process that has the rank tells the two apart.
+// Names the process that has the rank and has answered. Without an address the refusal is of a
+// newcomer that a lapsed lease lets in.
 Decision Engine::Impl::refuse_taken(Job& job, const wire::Packet& packet, const Endpoint& from,
                                     std::uint32_t child, Outbox& out) {
   const Decision decision =

@@ -34,6 +34,12 @@ struct Job {
   std::uint32_t left_at_op = 0;  // ranks that left in this epoch hold all results of ops before it
   Drain drain;
   AbortCause last_abort;
+  // To ranks that are silent while others wait (engine_questions.cc).
+  struct Questions {
+    Instant due;
+    std::uint64_t probes = 0;  // of the waiting ranks, when last looked at
+    std::uint32_t next_child = 0;
+  } questions;
   // Ranks from that one on had no part in the epoch before, and may join one that goes on from it.
   std::uint32_t newcomers_from = kNoNewcomers;
   static constexpr std::uint32_t kNoNewcomers = 0xFFFFFFFF;

@@ -8,8 +8,13 @@ namespace {
 // A rank that waits repeats its JOIN every 100 ms.
 constexpr Duration kOnePeriod = Duration::ms(150);
 constexpr Duration kSilence = Duration::ms(500);
-// Two questions, each with time for its answer: they are asked as the newcomer repeats its JOIN.
+// Between two questions; they are asked as the newcomer repeats its JOIN.
+constexpr Duration kAnswerTime = Duration::ms(90);
 constexpr Duration kTwoQuestions = Duration::ms(190);
+constexpr Duration kSameMoment = Duration::us(1);  // what was heard then is no answer
+// In a row without an answer, until the rank is a newcomer's.
+constexpr std::uint8_t kQuestions = 2;
+constexpr std::uint8_t kQuestionsIfVouched = 5;
 // A newcomer that has not claimed the rank for so long begins anew.
 constexpr Duration kClaimLasts = Duration::seconds(1);
 
@@ -37,17 +42,27 @@ Membership::Join Membership::contest(Member& m, const Endpoint& from, Instant no
   const Duration silent = now - m.last_seen;
   if (m.peer == from || silent >= lease_) return Join::restarted;
   const bool same_host = m.peer.is_same_host(from);
-  if (same_host && m.joined && silent >= kTwoQuestions) return Join::restarted;
   const Duration since = Duration::ns(std::int64_t{microseconds(now) - m.asked_us} * 1000);
-  if (!m.asked || since >= kClaimLasts) {
-    m.asked = true;
-    m.asked_us = microseconds(now) + 1;  // no answer is of the same moment
-  } else if (silent < since) {
-    m.asked = false;
-    return Join::taken;
-  } else if (same_host && since >= kTwoQuestions) {
-    return Join::restarted;
+  if (m.questions == 0 || since >= kClaimLasts) {
+    m.questions = 0;
+    m.vouched = false;
   }
+  if (same_host && m.joined && silent >= (m.vouched ? kSilence : kTwoQuestions))
+    return Join::restarted;
+  const bool answered = m.questions != 0 && silent + kSameMoment <= since;
+  m.vouched = m.vouched || answered;
+  if (m.questions == 0 || since >= kAnswerTime) {
+    if (answered) m.questions = 0;
+    if (m.questions == (m.vouched ? kQuestionsIfVouched : kQuestions)) {
+      if (same_host) return Join::restarted;
+      m.questions = 0;
+      m.vouched = false;
+    }
+    ++m.questions;
+    m.question_due = true;
+    m.asked_us = microseconds(now);
+  }
+  if (m.vouched) return Join::taken;
   return same_host ? Join::asked : Join::occupied;
 }
 
@@ -78,6 +93,12 @@ Membership::Join Membership::join(std::uint32_t rank, std::uint64_t nonce, const
   return contest(m, from, now);
 }
 
+bool Membership::take_question(std::uint32_t rank) {
+  const bool due = members_[rank].question_due;
+  members_[rank].question_due = false;
+  return due;
+}
+
 Membership::Join Membership::admit(Member& m, std::uint64_t nonce, const Endpoint& from,
                                    Instant now, std::uint16_t size) {
   if (m.active && m.nonce == nonce) return Join::stale;
@@ -86,7 +107,7 @@ Membership::Join Membership::admit(Member& m, std::uint64_t nonce, const Endpoin
   if (m.joined && m.nonce == nonce && m.peer != from && !may_rebind(m, from)) return Join::occupied;
   if (!m.joined || m.nonce != nonce) {
     newest_ = now;
-    m.asked = false;
+    m.questions = 0;
   }
   if (!m.joined) ++joined_;
   m.joined = true;
@@ -113,7 +134,8 @@ void Membership::start(std::uint16_t epoch, Instant now) {
   for (Member& m : members_) {
     m.joined = false;
     m.present = static_cast<std::size_t>(&m - members_.data()) < count_;
-    m.active = m.asked = false;
+    m.active = false;
+    m.questions = 0;
     m.last_seen = now;
   }
   epoch_ = epoch;

@@ -11,6 +11,12 @@
 // and yields when it has not answered two questions. The same UDP port can only be a restart. Until
 // a rank has sent more than JOINs, a JOIN with its nonce may bring a new MAC address.
 //
+// A second process repeats its JOIN for as long as its caller waits, so the rank is asked again and
+// again. Each answer counts until the next question, and one that has answered yields only after
+// five questions in a row: of some hundred rows, one of two lost packets is likely, and would end
+// an epoch that is alive. However often JOIN comes, a question follows the one before by
+// kAnswerTime.
+//
 // An epoch begins only with ranks that are waiting for it: each has sent a JOIN since the last one
 // came, or just before. A rank that died while it waited is one that is missing.
 #pragma once
@@ -31,8 +37,11 @@ struct Member {
   Endpoint peer;
   std::uint64_t nonce = 0;
   Instant last_seen;
-  std::uint32_t asked_us = 0;  // when another process claimed this rank; wraps after 71 minutes
-  bool asked : 1 = false;
+  // Where another process claims this rank: the last question; wraps after 71 minutes.
+  std::uint32_t asked_us = 0;
+  std::uint8_t questions : 3 = 0;  // in a row, without an answer; 0: not claimed
+  bool vouched : 1 = false;        // has answered one since the claim began
+  bool question_due : 1 = false;
   bool joined : 1 = false;    // takes part in the epoch that forms
   bool present : 1 = false;   // takes part in the epoch that runs, and has not left
   bool active : 1 = false;    // has sent more than JOINs in its epoch
@@ -52,7 +61,7 @@ class Membership {
     restarted,   // another incarnation of a running rank: the engine aborts, then joins it
     asked,       // the process that has the rank is asked whether it lives
     occupied,    // bound elsewhere; lease not lapsed; asked as well
-    taken,       // the process that has the rank has answered
+    taken,       // the process that has the rank has answered, and is asked again
     wrong_port,  // the configuration pins this rank to another port
     stale,       // a nonce that has had its epoch
     closing,     // the previous epoch's other ranks have not all left yet
@@ -73,6 +82,8 @@ class Membership {
   // `size`: the ranks that the sender counts; 0 where the job is never resized.
   Join join(std::uint32_t rank, std::uint64_t nonce, const Endpoint& from, Instant now,
             std::uint16_t size = 0);
+  // After join(): whether the process that has the rank is to be asked now.
+  bool take_question(std::uint32_t rank);
   // While no epoch runs: this nonce has had its epoch.
   [[nodiscard]] bool is_stale(std::uint32_t rank, std::uint64_t nonce) const {
     const Member& m = members_[rank];

@@ -52,6 +52,8 @@ struct PortChange {
   std::vector<std::string> told;       // all of it, as text for the operator
   // Filled while the change is applied: ports of `reopened` that could not be opened, and why.
   std::vector<std::string> down;
+  // The same of those that have been opened as they were before.
+  std::vector<std::string> as_before;
 
   [[nodiscard]] bool empty() const { return told.empty(); }
 };

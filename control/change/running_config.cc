@@ -12,13 +12,14 @@ namespace {
 
 // Throws unless the switch has taken the whole change.
 void check_whole(const config::Change& change, const std::string& text) {
-  if (change.late.empty() && change.ports.down.empty()) return;
+  if (change.late.empty() && change.ports.down.empty() && change.ports.as_before.empty()) return;
   std::string lacks = change.late;
   if (lacks.empty())
     lacks = "not all of it, and a reload tries that again:";
   else if (!change.ports.down.empty())
     lacks += "; what was to be opened again stays closed until the next reload:";
   for (const std::string& why : change.ports.down) lacks += "\nstays closed: " + why;
+  for (const std::string& why : change.ports.as_before) lacks += "\nstays as before: " + why;
   throw TakenButNotWhole(text + "; but " + lacks);
 }
 
@@ -160,7 +161,7 @@ void check_newer(const config::Version& next, const config::Version& latest, boo
   };
   throw std::invalid_argument("the document has " + text(next) + ", and " + text(latest) +
                               (in_force ? " is in force" : " was the latest") +
-                              "; allowed: a later one, or `forget_term` before it");
+                              "; allowed: a later one, or `tributary forget-term` before it");
 }
 
 // The client names a file that it may not be able to read itself: nothing of a file that does not

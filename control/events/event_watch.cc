@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "aggregator/chunk/child_map.h"
 #include "control/show/show.h"
 
 namespace tributary::control {
@@ -35,6 +36,22 @@ SwitchState::Job job_of(const ordered_json& row) {
   return job;
 }
 
+std::vector<ChildTimes> times_of_children(dataplane::Switch& sw) {
+  std::vector<ChildTimes> times;
+  const auto held = sw.hold();
+  for (const auto& job : sw.jobs()) {
+    const aggregator::ChildMap children(job.config());
+    for (std::uint32_t c = 0; c < children.count(); ++c) {
+      const aggregator::ChildTotals totals = job.engine().child_totals(job.index, c);
+      times.push_back(
+          {job.config().id, job.config().plane,
+           (children[c].is_switch ? "switch " : "rank ") + std::to_string(children[c].id),
+           totals.timed_arrivals.get(), totals.lateness_ns.get()});
+    }
+  }
+  return times;
+}
+
 }  // namespace
 
 SwitchState look_at(dataplane::Switch& sw) {
@@ -47,6 +64,7 @@ SwitchState look_at(dataplane::Switch& sw) {
   for (const ordered_json& row : show.table("drops"))
     state.drops.push_back(
         {text_in(row, "port"), text_in(row, "reason"), row["packets"].get<std::uint64_t>()});
+  state.children = times_of_children(sw);
   return state;
 }
 

@@ -38,6 +38,7 @@ std::vector<Event> StateDiffer::look(const SwitchState& state,
   for (const auto& job : state.jobs) look_at_job(job, out);
   for (const auto& seat : state.seats) look_at_seat(seat, out);
   for (const auto& drops : state.drops) look_at_drops(drops, out);
+  for (Event& event : late_.look(state.children, now)) out.push_back(std::move(event));
   // A job that has gone begins anew if it comes back.
   std::erase_if(jobs_, [&](const auto& known) {
     return std::none_of(state.jobs.begin(), state.jobs.end(), [&](const auto& job) {

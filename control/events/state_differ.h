@@ -3,7 +3,7 @@
 //
 //   epoch of a job began, or ended and why, or was drained and how long callers waited · another
 //   completion host serves a shard · drops of a port for a reason that had none within the last
-//   minute
+//   minute · a child that is late in every op
 #pragma once
 
 #include <chrono>
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "control/events/event_log.h"
+#include "control/events/late_children.h"
 
 namespace tributary::control {
 
@@ -48,6 +49,7 @@ struct SwitchState {
   std::vector<Job> jobs;
   std::vector<Seat> seats;
   std::vector<Drops> drops;
+  std::vector<ChildTimes> children = {};
 };
 
 class StateDiffer {
@@ -77,6 +79,7 @@ class StateDiffer {
   std::map<std::pair<std::uint32_t, std::uint8_t>, Known> jobs_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> hosts_;
   std::map<std::pair<std::string, std::string>, Dropped> drops_;
+  LateChildren late_;
 };
 
 }  // namespace tributary::control

@@ -119,7 +119,7 @@ void add_figures(std::vector<EngineFigures>& figures, const completion::Engine& 
   for (std::size_t i = 0; i < engine.job_count(); ++i) {
     const auto& limits = engine.limits(i);
     const config::JobConfig* const job = config::find_job(config, limits.id);
-    Labels labels{{"job", std::to_string(limits.id)}};
+    Labels labels{job_label(limits.id)};
     if (job != nullptr && job->planes > 1)
       labels.push_back({"plane", std::to_string(limits.plane)});
     figures.push_back({std::move(labels), &engine.counters(i), limits.bytes});
@@ -132,8 +132,7 @@ void collect_remote(Families& out, const dataplane::PacketLoops& workers) {
     for (const auto& packet_loop : workers) {
       const completion::RemoteHosts* const hosts = packet_loop->remote_hosts();
       for (std::size_t i = 0; hosts != nullptr && i < hosts->job_count(); ++i)
-        sample(to, {{"job", std::to_string(hosts->job_id(i))}},
-               number(hosts->counters(i).*metric.counter));
+        sample(to, {job_label(hosts->job_id(i))}, number(hosts->counters(i).*metric.counter));
     }
   }
 }
@@ -166,10 +165,9 @@ void collect_engines(Families& out, std::span<const EngineFigures> engines,
 void add_figures(std::vector<EngineFigures>& figures, const completion::Server& server) {
   for (std::size_t seat = 0; seat < server.seat_count(); ++seat) {
     const auto& limits = server.engine(seat).limits(0);
-    figures.push_back(
-        {{{"job", std::to_string(limits.id)}, {"shard", std::to_string(server.shard_of(seat))}},
-         &server.engine(seat).counters(0),
-         limits.bytes});
+    figures.push_back({{job_label(limits.id), {"shard", std::to_string(server.shard_of(seat))}},
+                       &server.engine(seat).counters(0),
+                       limits.bytes});
   }
 }
 

@@ -4,6 +4,7 @@
 #include <prometheus/metric_family.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <utility>
@@ -41,9 +42,14 @@ inline void sample(MetricFamily& to, Labels labels, double value) {
   to.metric.push_back(std::move(metric));
 }
 
+// Not "job", which is Prometheus' own label of a target.
+inline ClientMetric::Label job_label(std::uint32_t id) {
+  return {"job_id", std::to_string(id)};
+}
+
 // A job whose data is cut into planes has a series for each of them.
 inline Labels job_labels(const config::JobConfig& job) {
-  Labels labels{{"job", std::to_string(job.id)}};
+  Labels labels{job_label(job.id)};
   if (job.planes > 1) labels.push_back({"plane", std::to_string(job.plane)});
   return labels;
 }

@@ -13,6 +13,7 @@
 #include "control/metrics/names_metrics.h"
 #include "control/metrics/straggler_metrics.h"
 #include "control/metrics/telemetry_metrics.h"
+#include "control/text/link_state.h"
 #include "control/text/show_text.h"
 #include "core/invariant.h"
 #include "dataplane/memif/memif_server.h"
@@ -140,6 +141,12 @@ void collect_ports(Families& out, dataplane::Switch& sw) {
   sw.for_each_port([&](std::size_t, const dataplane::Port& port) {
     sample(link, {{"port", port.name()}}, port.link_up() ? 1 : 0);
   });
+  auto& listening = family(out, "tributary_port_listening",
+                           "1 while a server of memif or vhost-user waits for a peer", true);
+  sw.for_each_port([&](std::size_t, const dataplane::Port& port) {
+    sample(listening, {{"port", port.name()}},
+           link_state(sw, port) == LinkState::listening ? 1 : 0);
+  });
   auto& drops = family(out, "tributary_drops_total", "Packets that went no further", false);
   each([&](const dataplane::Port& port, const dataplane::PortCounters& counters) {
     for (std::size_t r = 0; r < kDropReasonCount; ++r) {
@@ -154,7 +161,7 @@ void collect_jobs(Families& out, dataplane::Switch& sw) {
   const auto jobs = sw.jobs();
   const auto labels = [&](std::size_t i) {
     Labels all = job_labels(jobs[i].config());
-    all.insert(all.begin() + 1, {"name", jobs[i].config().name});
+    all.insert(all.begin() + 1, {"job_name", jobs[i].config().name});
     return all;
   };
   std::vector<aggregator::JobCounters> counters;
@@ -185,7 +192,7 @@ void for_each_shard(dataplane::Switch& sw, F f) {
     const auto& job = placed.config();
     for (std::uint8_t shard = 0; shard < job.shards; ++shard) {
       Labels labels = job_labels(job);
-      labels.insert(labels.begin() + 1, {{"name", job.name}, {"shard", std::to_string(shard)}});
+      labels.insert(labels.begin() + 1, {{"job_name", job.name}, {"shard", std::to_string(shard)}});
       f(std::move(labels), *placed.engine().shard_counters(placed.index, shard));
     }
   }

@@ -59,8 +59,7 @@ void collect_names(Families& out, dataplane::Switch& sw) {
     auto& to = family(out, metric.name, metric.help, false);
     each_loop_with_names(sw, [&](const std::string& lcore, const aggregator::NameEngine& names) {
       for (const auto& job : names.jobs().all())
-        sample(to, {{"lcore", lcore}, {"job", std::to_string(job.id)}},
-               number(job.counters.*metric.counter));
+        sample(to, {{"lcore", lcore}, job_label(job.id)}, number(job.counters.*metric.counter));
     });
   }
   for (const StoreMetric& metric : kStoreMetrics) {

@@ -4,6 +4,7 @@
 
 #include "config/text/codec.h"
 #include "control/show/show.h"
+#include "control/text/link_state.h"
 #include "control/text/show_text.h"
 
 namespace tributary::control {
@@ -15,7 +16,7 @@ ordered_json Show::ports() {
   switch_.for_each_port([&](std::size_t place, const dataplane::Port& port) {
     const dataplane::PortCounters counters = switch_.packet_loops().port_counters(place);
     rows.push_back({{"port", port.name()},
-                    {"link", port.link_up() ? "up" : "down"},
+                    {"link", name_of(link_state(switch_, port))},
                     {"mtu", port.config().mtu},
                     {"checksums", port.checks_udp() ? "device" : "software"},
                     {"vlan", config::text_of(switch_.config().ports[place].vlan)},

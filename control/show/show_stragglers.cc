@@ -11,6 +11,7 @@
 #include "control/show/show.h"
 #include "control/stragglers/arrival_order.h"
 #include "control/text/late_loops.h"
+#include "control/text/link_state.h"
 #include "control/text/show_text.h"
 
 namespace tributary::control {
@@ -91,21 +92,21 @@ ordered_json Show::stragglers(const std::string& job) {
     const auto order = arrivals.find(name_of(c));
     const bool ordered = order != arrivals.end();
     const bool known = c.peer.is_known() && port < ports.size() && ports[port] != nullptr;
-    rows.push_back(
-        {{"job", c.job},
-         {"plane", c.plane},
-         {"node", (c.is_switch ? "switch " : "rank ") + std::to_string(c.id)},
-         {"ranks", c.ranks},
-         {"mean_ms", milliseconds(c.mean)},
-         {"max_ms", milliseconds(c.most)},
-         {"last_ms", milliseconds(c.last)},
-         {"ops", c.ops},
-         {"first", ordered ? ordered_json(order->second.first) : ordered_json()},
-         {"last", ordered ? ordered_json(order->second.last) : ordered_json()},
-         {"missed_deadlines", c.missed_deadlines},
-         {"excluded", excluded_of(c.excluded)},
-         {"port", known ? ordered_json(ports[port]->name()) : ordered_json()},
-         {"link", known ? ordered_json(ports[port]->link_up() ? "up" : "down") : ordered_json()}});
+    rows.push_back({{"job", c.job},
+                    {"plane", c.plane},
+                    {"node", (c.is_switch ? "switch " : "rank ") + std::to_string(c.id)},
+                    {"ranks", c.ranks},
+                    {"mean_ms", milliseconds(c.mean)},
+                    {"max_ms", milliseconds(c.most)},
+                    {"last_ms", milliseconds(c.last)},
+                    {"ops", c.ops},
+                    {"first", ordered ? ordered_json(order->second.first) : ordered_json()},
+                    {"last", ordered ? ordered_json(order->second.last) : ordered_json()},
+                    {"missed_deadlines", c.missed_deadlines},
+                    {"excluded", excluded_of(c.excluded)},
+                    {"port", known ? ordered_json(ports[port]->name()) : ordered_json()},
+                    {"link", known ? ordered_json(name_of(link_state(switch_, *ports[port])))
+                                   : ordered_json()}});
   }
   if (rows.empty() && !job.empty()) refuse_job(switch_, only);
   return rows;

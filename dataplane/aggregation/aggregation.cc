@@ -99,6 +99,19 @@ void Aggregation::host(std::uint16_t ingress, const Classified& frame, Instant n
   if (hosted_) send_hosted(now);
 }
 
+void Aggregation::take_returned(std::uint16_t ingress, const Classified& frame, Instant now) {
+  finish();
+  Received r;
+  if (!read(ingress, frame, r)) return;
+  attribute_to_none();
+  if (const Lane& lane = *lanes_[ingress]; is_traced(lane))
+    lane.tap->tell(ingress, wire::whole_frame(frame.ethernet), {.action = frame.action});
+  const auto decision = engine_.on_returned(r.event.packet, r.event.from, outbox_);
+  if (decision.reason != DropReason::none) count_drop(ingress, frame, decision.reason);
+  exchange(now);
+  send_outbox(now);
+}
+
 DropReason Aggregation::answer_cm(std::uint16_t ingress, const Classified& frame, Instant now) {
   RdmaFrontEnd::CmArrival arrival;
   const DropReason bad = rdma_.read_set_up(ingress, frame, arrival);

@@ -46,6 +46,8 @@ class Aggregation {
   void finish();
   // A frame classified as the hosted engines': handled at once.
   void host(std::uint16_t ingress, const Classified& frame, Instant now);
+  // A frame classified as returned: handled at once, and sums that wait are made first.
+  void take_returned(std::uint16_t ingress, const Classified& frame, Instant now);
   // A request for a queue pair, answered at once. none, or why it is not.
   DropReason answer_cm(std::uint16_t ingress, const Classified& frame, Instant now);
   // A packet of a connected queue pair, handled at once: sums that wait are made first. none, or

@@ -39,6 +39,22 @@ bool is_fragment_for(const Identity& identity, const Classified& c) {
          fragment.destination_ip == identity.ipv4;
 }
 
+// ICMP port unreachable from the host to which the switch sent the quoted datagram.
+bool take_returned(const Identity& identity, Classified& c) {
+  const auto sent = parse_port_unreachable(c.ethernet.payload);
+  if (!sent || sent->reporter != sent->endpoints.destination_ip ||
+      sent->receiver != identity.ipv4 || sent->endpoints.source_ip != identity.ipv4)
+    return false;
+  const wire::UdpEndpoints& was = sent->endpoints;
+  const wire::UdpEndpoints back{was.destination_ip, was.source_ip, was.destination_port,
+                                was.source_port};
+  if (!is_aggregation(identity, back)) return false;
+  c.udp = {};
+  c.udp.endpoints = back;
+  c.udp.payload = sent->payload;
+  return true;
+}
+
 // A frame whose destination is the switch (`ours`), a group or broadcast.
 void classify_local(const Identity& identity, Classified& c, bool ours) {
   if (c.ethernet.ether_type != wire::kEtherTypeIpv4) {
@@ -73,6 +89,10 @@ void classify_local(const Identity& identity, Classified& c, bool ours) {
   }
   if (!is_udp && is_echo_request_for(identity, c.ethernet)) {
     c.action = Action::answer_echo;
+    return;
+  }
+  if (!is_udp && take_returned(identity, c)) {
+    c.action = Action::returned;
     return;
   }
   drop(c, DropReason::unhandled);

@@ -4,6 +4,8 @@
 //   to the switch's MAC, or broadcast:  aggregation port → aggregate
 //                                       hosting port     → host, where engines are hosted
 //                                       ARP, ICMP echo   → answer
+//                                       ICMP port unreachable, of a datagram of the aggregation
+//                                       ports            → returned
 //                                       other ARP        → hear, where there are routers
 //                                       fragments        → reassemble, where they are taken
 //                                       RoCEv2, where jobs take it → answer_cm to queue pair 1,
@@ -37,6 +39,7 @@ enum class Action : std::uint8_t {
   answer_arp,
   answer_echo,
   answer_cm,      // set-up of a queue pair
+  returned,       // a datagram of the switch whose port at the host no process has
   intercept_arp,  // and forward it, if it is to a group or broadcast
   reassemble,
   drop,
@@ -48,7 +51,9 @@ struct Classified {
   wire::EthernetView ethernet;           // of all but a truncated frame, as are:
   std::uint64_t source = 0;              // mac_bits() of its addresses
   std::uint64_t destination = 0;
-  wire::Udp4View udp;  // of aggregate, host, rdma and answer_cm
+  // Set for aggregate, host, rdma and answer_cm; for returned, the datagram as far as it is quoted,
+  // as if it had come from the host that it was sent to.
+  wire::Udp4View udp;
 };
 
 // Decides about a frame to the switch's own address (`ours`), or to a group.

@@ -1,5 +1,6 @@
 #include "dataplane/frame/local_host.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
@@ -29,15 +30,38 @@ struct Icmp {
   be32 rest;
 };
 static_assert(sizeof(Icmp) == 8);
+struct Udp {
+  be16 source, destination, length, checksum;
+};
+static_assert(sizeof(Udp) == wire::kUdpBytes);
+constexpr std::uint8_t kPlainHeader = 0x45;      // IPv4 without options
+constexpr std::uint16_t kFragmentBits = 0x3FFF;  // more fragments, or an offset
 constexpr std::uint8_t kProtocolIcmp = 1;
+constexpr std::uint8_t kProtocolUdp = 17;
 constexpr std::uint8_t kEchoRequest = 8;
 constexpr std::uint8_t kEchoReply = 0;
+constexpr std::uint8_t kUnreachable = 3;
+constexpr std::uint8_t kUnreachablePort = 3;
 
 template <typename T>
 T read(std::span<const std::byte> bytes) {
   T value;
   std::memcpy(&value, bytes.data(), sizeof value);
   return value;
+}
+
+// Reads a header off the front; false where the bytes end before.
+template <typename T>
+bool take(std::span<const std::byte>& bytes, T& header) {
+  if (bytes.size() < sizeof header) return false;
+  header = read<T>(bytes);
+  bytes = bytes.subspan(sizeof header);
+  return true;
+}
+
+bool is_whole(const Ipv4& ip, std::uint8_t protocol) {
+  return ip.version_ihl == kPlainHeader && ip.protocol == protocol &&
+         (ip.flags_fragment & kFragmentBits) == 0;
 }
 
 std::size_t payload_offset(std::span<const std::byte> frame, const wire::EthernetView& view) {
@@ -120,6 +144,31 @@ void answer_echo(std::span<std::byte> frame, const wire::EthernetView& view) {
   if (icmp.checksum == 0) icmp.checksum = 0xFFFF;
   std::memcpy(frame.data() + at, &ip, sizeof ip);
   std::memcpy(frame.data() + at + sizeof ip, &icmp, sizeof icmp);
+}
+
+std::optional<PortUnreachable> parse_port_unreachable(std::span<const std::byte> ip_packet) {
+  std::span<const std::byte> rest = ip_packet;
+  Ipv4 outer;
+  if (!take(rest, outer) || !is_whole(outer, kProtocolIcmp) || outer.total_length < sizeof outer ||
+      outer.total_length > ip_packet.size())
+    return std::nullopt;
+  rest = rest.first(outer.total_length - sizeof outer);
+  const std::span<const std::byte> message = rest;
+  Icmp icmp;
+  if (!take(rest, icmp) || icmp.type != kUnreachable || icmp.code != kUnreachablePort ||
+      wire::ones_complement_sum(message) != 0xFFFF)
+    return std::nullopt;
+  Ipv4 inner;
+  Udp udp;
+  if (!take(rest, inner) || !is_whole(inner, kProtocolUdp) || !take(rest, udp) ||
+      udp.length < sizeof udp || inner.total_length != sizeof inner + udp.length)
+    return std::nullopt;
+  // Bytes behind the quoted datagram are an extension of the message (RFC 4884).
+  const std::size_t quoted = std::min<std::size_t>(rest.size(), udp.length - sizeof udp);
+  return PortUnreachable{outer.source,
+                         outer.destination,
+                         {inner.source, inner.destination, udp.source, udp.destination},
+                         rest.first(quoted)};
 }
 
 }  // namespace tributary::dataplane

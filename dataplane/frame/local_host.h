@@ -1,4 +1,5 @@
-// The switch as a host: ARP and ICMP echo for its own address, answered in place.
+// The switch as a host: ARP and ICMP echo for its own address, answered in place, and datagrams
+// that their receivers send back.
 //
 // Pure functions over frames; a frame that is answered goes back out of its ingress port.
 #pragma once
@@ -6,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -66,5 +68,17 @@ bool is_arp_to_hear(const Identity& identity, const wire::EthernetView& frame);
 // True for an ICMP echo request to the switch's address, whole and with a good checksum.
 bool is_echo_request_for(const Identity& identity, const wire::EthernetView& frame);
 void answer_echo(std::span<std::byte> frame, const wire::EthernetView& view);
+
+// ICMP port unreachable (RFC 792, type 3 code 3): a host's answer to a datagram whose UDP port no
+// process has. It quotes the beginning of the datagram; Linux up to 548 bytes of it.
+struct PortUnreachable {
+  std::uint32_t reporter = 0;  // who sent the message, and to whom
+  std::uint32_t receiver = 0;
+  wire::UdpEndpoints endpoints;        // of the quoted datagram, as it was sent
+  std::span<const std::byte> payload;  // of that, as far as it is quoted
+};
+// nullopt for any other packet, for fragments, wrong lengths and a wrong checksum of the message.
+// The caller has checked the IP header's checksum.
+std::optional<PortUnreachable> parse_port_unreachable(std::span<const std::byte> ip_packet);
 
 }  // namespace tributary::dataplane

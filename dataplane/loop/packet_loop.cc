@@ -232,6 +232,7 @@ void PacketLoop::classify_burst(std::uint16_t port, std::size_t received, Instan
       case Action::host: to_host_.add(i); break;
       case Action::forward: to_forward_.add(i); break;
       case Action::answer_cm: answer_cm(port, frame, what, now); break;
+      case Action::returned: take_returned(port, frame, what, now); break;
       case Action::lldp: intercept(port, frame, what, now); break;
       case Action::probe: take_probe(port, frame, what, now); break;
       case Action::intercept_arp: intercept_arp(port, i, now); break;

@@ -239,6 +239,7 @@ class PacketLoop {
   void answer_one(std::uint16_t port, rte_mbuf* frame, const Classified& what);
   // A request for a queue pair.
   void answer_cm(std::uint16_t port, rte_mbuf* frame, const Classified& what, Instant now);
+  void take_returned(std::uint16_t port, rte_mbuf* frame, const Classified& what, Instant now);
   // A frame for a connected queue pair of this lcore.
   void take_connected(std::uint16_t port, rte_mbuf* frame, const Classified& what, Instant now);
   // The lcore that owns the job that a frame is of; nullopt: no job here.

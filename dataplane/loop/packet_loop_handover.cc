@@ -33,6 +33,12 @@ rte_mbuf* PacketLoop::join_fragment(std::uint16_t port, rte_mbuf* frame, Classif
   return whole;
 }
 
+void PacketLoop::take_returned(std::uint16_t port, rte_mbuf* frame, const Classified& what,
+                               Instant now) {
+  aggregation_.take_returned(port, what, now);
+  rte_pktmbuf_free(frame);
+}
+
 void PacketLoop::hand_over_to(std::size_t owner, std::uint16_t port, rte_mbuf* frame,
                               std::uint64_t arrived_tsc) {
   peers_->give(
@@ -102,7 +108,7 @@ void PacketLoop::take_packet(std::size_t place, Handed& h, Instant now) {
     if (h.frame == nullptr || hand_over(h.port, h.frame, what, h.arrived_tsc)) return;
   }
   const bool for_job = what.action == Action::aggregate || what.action == Action::host ||
-                       what.action == Action::rdma;
+                       what.action == Action::rdma || what.action == Action::returned;
   const bool elsewhere = for_job && owner_of(what).value_or(lcore_) != lcore_;
   if (what.action == Action::answer_echo) return answer_one(h.port, h.frame, what);
   if (what.action == Action::answer_cm) return answer_cm(h.port, h.frame, what, now);
@@ -111,6 +117,7 @@ void PacketLoop::take_packet(std::size_t place, Handed& h, Instant now) {
     return drop(*lanes_[h.port], h.frame,
                 what.action == Action::drop ? what.reason : DropReason::job_moved);
   }
+  if (what.action == Action::returned) return take_returned(h.port, h.frame, what, now);
   take_device_check(h.port, *h.frame, what);
   if (what.action == Action::rdma && RdmaFrontEnd::is_connected(what))
     return take_connected(h.port, h.frame, what, now);

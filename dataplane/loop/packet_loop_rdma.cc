@@ -9,7 +9,8 @@ namespace tributary::dataplane {
 std::optional<std::uint16_t> PacketLoop::owner_of(const Classified& what) const {
   switch (what.action) {
     case Action::aggregate:
-    case Action::host: return udp_.owner(what);
+    case Action::host:
+    case Action::returned: return udp_.owner(what);
     case Action::rdma: return rdma_.owner(what);
     case Action::answer_cm: return rdma_.set_up_owner(what);
     default: return std::nullopt;

@@ -25,6 +25,12 @@ ifreq request_for(const std::string& name) {
 
 }  // namespace
 
+std::string missing_interface(const config::Devargs& device) {
+  if (device.kind->binding != config::Binding::opens) return "";
+  std::string name(device.interface());
+  return name.empty() || if_nametoindex(name.c_str()) != 0 ? "" : name;
+}
+
 KernelInterface::KernelInterface(std::string_view name) : name_(name) {
   if (name_.size() >= IFNAMSIZ)
     refuse(name_, "the name is longer than the " + std::to_string(IFNAMSIZ - 1) +

@@ -14,7 +14,12 @@
 #include <string>
 #include <string_view>
 
+#include "config/model/devargs.h"
+
 namespace tributary::dataplane {
+
+// Name of the interface that the device opens, if it is not in this network namespace; else empty.
+std::string missing_interface(const config::Devargs& device);
 
 class KernelInterface {
  public:

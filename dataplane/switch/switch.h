@@ -46,7 +46,7 @@ class Switch {
   // switch cannot take it, std::runtime_error when a device cannot be opened or a loop does not
   // answer at once. Otherwise the configuration is in force, and the result says what became of it.
   // If a loop then falls silent for longer than `patience`, it does its part when it wakes up, and
-  // Change::late says so; if ports stay closed, PortChange::down does. Where nothing differs,
+  // Change::late says so; PortChange::down, as_before name ports that lack it. If nothing differs,
   // `late` is that of the change before.
   config::Change apply(const config::SwitchConfig& file, Duration patience = kPatience);
   // Ends the epochs of these jobs after an op that all ranks finish. No further one begins here
@@ -134,12 +134,24 @@ class Switch {
                                              const OpenPorts& opened) const;
   // Reports queues and buffers on remote sockets that the change brings.
   void report_remote_numa(const config::SwitchConfig& next, const config::NumaPlan& plan) const;
+  void check_devices(const config::SwitchConfig& next, const config::PortChange& change) const;
   // switch_reopen.cc: ports that are closed first, and then opened.
   OpenPorts::value_type closed_port(const config::SwitchConfig& next, std::uint16_t place) const;
-  // Opens the ports that `config_` has as closed; `change` gets those that fail or are late.
-  void open_again(const config::SwitchConfig& whole, config::Change& change, Duration patience);
+  // Opens the ports that `config_` has as closed, as `before` had them where `whole` can't be done;
+  // `change` gets those that fail or are late.
+  void open_again(const config::SwitchConfig& whole, const std::vector<config::PortConfig>& before,
+                  config::Change& change, Duration patience);
+  // `next` gets what was opened; nullptr: nothing was.
+  std::unique_ptr<Port> open_again(config::SwitchConfig& next, config::PortConfig before,
+                                   std::uint16_t place, config::PortChange& change);
+  // nullptr: `why` says why not.
   std::unique_ptr<Port> try_open(const config::PortConfig& port, std::uint16_t place,
-                                 config::PortChange& change);
+                                 const config::NumaPlan& plan, std::string& why);
+  // With buffers for what the port had; nullptr: it cannot be.
+  std::unique_ptr<Port> open_as_before(const config::SwitchConfig& next, std::uint16_t place);
+  // For ports at these places, which have no queues now. Throws where buffers are lacking.
+  [[nodiscard]] config::NumaPlan plan_for(const config::SwitchConfig& next,
+                                          const std::vector<std::uint16_t>& places) const;
   // A port that is closed is not opened now, for a reason that names it; as it is to be later.
   void leave_closed(std::uint16_t place, const config::PortConfig& later, const std::string& why,
                     config::PortChange& change);

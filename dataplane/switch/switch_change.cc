@@ -15,6 +15,7 @@
 #include "config/plan/port_places.h"
 #include "dataplane/frame/devargs.h"
 #include "dataplane/host/socket_memory.h"
+#include "dataplane/port/kernel_interface.h"
 #include "dataplane/switch/switch.h"
 
 namespace tributary::dataplane {
@@ -46,6 +47,7 @@ config::Change Switch::apply(const config::SwitchConfig& file, Duration patience
 void Switch::take(const config::SwitchConfig& whole, config::Change& change, Duration patience) {
   const config::SwitchConfig next = config::with_closed(whole, change.ports.reopened);
   forget_abandoned();
+  const std::vector<config::PortConfig> before = config_.ports;
   Prepared prepared = prepare(next, change);
   config::NumaPlan plan = pools_->plan();
   OpenPorts ports = open_ports(whole, change.ports, plan);
@@ -55,7 +57,7 @@ void Switch::take(const config::SwitchConfig& whole, config::Change& change, Dur
   steps_->check(kPatience);
   drain_before(next, change);
   const bool all = carry_out(next, change, std::move(ports), std::move(plan), prepared, patience);
-  if (all && !change.ports.reopened.empty()) open_again(whole, change, patience);
+  if (all && !change.ports.reopened.empty()) open_again(whole, before, change, patience);
   if (all) return;
   change.late = kLate;
   leave_closed(change.ports.reopened, whole, change.late, change.ports);
@@ -109,7 +111,11 @@ std::string Switch::what_is_late() {
 
 config::Change Switch::compare(const config::SwitchConfig& file) {
   const std::lock_guard alone(changing_);
-  return config::difference(config_, file, {pools_->data_bytes(), pools_->buffers()});
+  config::Change change =
+      config::difference(config_, file, {pools_->data_bytes(), pools_->buffers()});
+  if (!change.empty())
+    check_devices(config::seated(config_, file, config::seat_ports(config_, file)), change.ports);
+  return change;
 }
 
 Switch::Prepared Switch::prepare(const config::SwitchConfig& next, const config::Change& change) {
@@ -154,19 +160,32 @@ void Switch::check_device(const config::PortConfig& port, std::optional<std::siz
     if (const auto both = config::contended(device, used))
       refuse("port " + other.name() + " has " + *both + "; give the new one another");
   });
+  // A port without a device goes on waiting for its interface, and so may one that need not be
+  // there.
+  const bool had =
+      again && (!ports_[*again]->is_device() || ports_[*again]->config().devargs == port.devargs);
+  if (const std::string missing = missing_interface(device);
+      port.required && !had && !missing.empty())
+    refuse("there is no interface '" + missing + "' here");
   if (const std::size_t bytes = data_bytes_needed(port); bytes > pools_->data_bytes())
     refuse("needs packet buffers of " + std::to_string(bytes) + " bytes; they have " +
            std::to_string(pools_->data_bytes()) +
            " since the start, as the largest ports[].mtu and jobs[].chunk_bytes want it");
 }
 
+void Switch::check_devices(const config::SwitchConfig& next,
+                           const config::PortChange& change) const {
+  for (const std::uint16_t place : change.exchanged) check_device(next.ports[place]);
+  for (const std::uint16_t place : change.added) check_device(next.ports[place]);
+  for (const std::uint16_t place : change.reopened) check_device(next.ports[place], place);
+  for (const std::uint16_t place : change.resized) check_device(next.ports[place], place);
+}
+
 Switch::OpenPorts Switch::open_ports(const config::SwitchConfig& next,
                                      const config::PortChange& change, config::NumaPlan& plan) {
   std::vector<std::uint16_t> places = change.exchanged;
   places.insert(places.end(), change.added.begin(), change.added.end());
-  for (const std::uint16_t place : places) check_device(next.ports[place]);
-  for (const std::uint16_t place : change.reopened) check_device(next.ports[place], place);
-  for (const std::uint16_t place : change.resized) check_device(next.ports[place], place);
+  check_devices(next, change);
   OpenPorts opened;
   for (const std::uint16_t place : places) {
     const config::PortConfig& port = next.ports[place];

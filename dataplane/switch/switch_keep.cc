@@ -8,8 +8,6 @@
 //
 // One thread, between two changes of the configuration: while one is under way it waits for the
 // next round.
-#include <net/if.h>
-
 #include <algorithm>
 #include <chrono>
 #include <stdexcept>
@@ -17,6 +15,7 @@
 #include "config/plan/port_places.h"
 #include "dataplane/host/interface_offloads.h"
 #include "dataplane/memif/memif_port.h"
+#include "dataplane/port/kernel_interface.h"
 #include "dataplane/switch/switch.h"
 
 namespace tributary::dataplane {
@@ -32,8 +31,7 @@ Instant steady_now() {
 
 bool interface_exists(const config::PortConfig& port) {
   const Devargs device = parse_devargs(port.devargs);
-  return device.kind->binding == config::Binding::opens &&
-         if_nametoindex(std::string(device.interface()).c_str()) != 0;
+  return device.kind->binding == config::Binding::opens && missing_interface(device).empty();
 }
 
 }  // namespace
@@ -109,10 +107,11 @@ void Switch::keep_port(std::uint16_t place) {
     return;
   next_try_[place] = now + kRetry;
   config::SwitchConfig whole = config_;
+  const std::vector<config::PortConfig> before = config_.ports;
   whole.ports[place] = absent->second;
   config::Change change;
   change.ports.reopened = {place};
-  open_again(whole, change, kPatience);
+  open_again(whole, before, change, kPatience);
 }
 
 // Loops drop and count what the interface would lose.

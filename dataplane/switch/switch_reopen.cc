@@ -2,13 +2,15 @@
 // start, or with another device that the old one is in the way of.
 //
 //   apply() ─▶ closed: no queues, link down ─▶ devices closed ─▶ each opened ─▶ steps of the loops
-//                      ▲                                            └─ it cannot be: stays closed,
-//                      └──────────── the next reload ◀──────────────── with the reason
+//                      ▲                                            └─ it cannot be: the device
+//                      │                                               before is opened again, or
+//                      └──────────── the next reload ◀──────────────── it stays closed
 //
 // The rest of a reload is in force before the first of them is opened. The configuration says of a
 // closed port that it has no queues, so the next file differs, and opening is tried again; before
 // that, switch_keep.cc does so when a missing kernel interface appears.
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 #include "dataplane/switch/switch.h"
@@ -25,17 +27,51 @@ Switch::OpenPorts::value_type Switch::closed_port(const config::SwitchConfig& ne
 }
 
 std::unique_ptr<Port> Switch::try_open(const config::PortConfig& config, std::uint16_t place,
-                                       config::PortChange& change) {
+                                       const config::NumaPlan& plan, std::string& why) {
   Port& closed = *ports_[place];
   try {
     auto port = std::make_unique<Port>(config);
-    set_up(*port, place, pools_->plan());
+    set_up(*port, place, plan);
     port->succeed(closed, true);
     return port;
   } catch (const std::exception& error) {
-    leave_closed(place, config, error.what(), change);
+    why = error.what();
     return nullptr;
   }
+}
+
+// Ranks behind the port, and those that wait for them, must not suffer from a slip in a file.
+std::unique_ptr<Port> Switch::open_again(config::SwitchConfig& next, config::PortConfig before,
+                                         std::uint16_t place, config::PortChange& change) {
+  config::PortConfig& config = next.ports[place];
+  const config::PortConfig wanted = config;
+  std::string why;
+  if (auto port = try_open(wanted, place, pools_->plan(), why)) return port;
+  const auto device = [](auto& of) { return std::tie(of.devargs, of.queues, of.lcores, of.mtu); };
+  if (before.queues != 0 && device(before) != device(config)) {
+    device(config) = device(before);
+    if (auto port = open_as_before(next, place)) {
+      change.as_before.push_back(why);
+      report_("stays as before: " + why);
+      return port;
+    }
+  }
+  leave_closed(place, wanted, why, change);
+  config.queues = 0;
+  return nullptr;
+}
+
+std::unique_ptr<Port> Switch::open_as_before(const config::SwitchConfig& next,
+                                             std::uint16_t place) try {
+  std::string why;
+  return try_open(next.ports[place], place, plan_for(next, {place}), why);
+} catch (const std::exception&) {
+  return nullptr;  // its buffers are taken
+}
+
+config::NumaPlan Switch::plan_for(const config::SwitchConfig& next,
+                                  const std::vector<std::uint16_t>& places) const {
+  return pools_->change(next, pools_->plan().machine, places);
 }
 
 void Switch::leave_closed(std::uint16_t place, const config::PortConfig& later,
@@ -58,31 +94,32 @@ void Switch::leave_closed(const std::vector<std::uint16_t>& places,
 }
 
 // All else holds by now, so nothing that is wrong is thrown.
-void Switch::open_again(const config::SwitchConfig& whole, config::Change& change,
+void Switch::open_again(const config::SwitchConfig& whole,
+                        const std::vector<config::PortConfig>& before, config::Change& change,
                         Duration patience) {
   config::SwitchConfig next = whole;
   OpenPorts opened;
   for (const std::uint16_t place : change.ports.reopened) {
-    auto port = try_open(next.ports[place], place, change.ports);
-    if (port == nullptr)
-      next.ports[place].queues = 0;
-    else
-      opened.emplace_back(place, std::move(port));
+    auto port = open_again(next, before[place], place, change.ports);
+    if (port != nullptr) opened.emplace_back(place, std::move(port));
   }
   if (opened.empty()) return;
   config::Change of_ports;
   of_ports.ports.reopened = change.ports.reopened;
   Prepared prepared;
+  config::NumaPlan plan = pools_->plan();
   try {
+    if (!change.ports.as_before.empty()) plan = plan_for(next, of_ports.ports.reopened);
     prepared = prepare(next, of_ports);
     tell_loops(opened, of_ports.ports, prepared);
     steps_->check(kPatience);
   } catch (const std::exception& wrong) {
     std::vector<std::uint16_t> places;
     for (const auto& [place, port] : opened) places.push_back(place);
+    change.ports.as_before.clear();
     return leave_closed(places, whole, wrong.what(), change.ports);
   }
-  if (!carry_out(next, of_ports, std::move(opened), pools_->plan(), prepared, patience))
+  if (!carry_out(next, of_ports, std::move(opened), std::move(plan), prepared, patience))
     change.late = kLate;
 }
 

@@ -140,6 +140,9 @@ field("uint32", "start.host_term", "Host term")
 field("uint8", "start.partials", "Partials", base.DEC, { [0] = "wide", "narrow" })
 field("uint8", "start.order", "Order", base.DEC, { [0] = "fast", "reproducible" })
 field("uint8", "start.arithmetic", "Arithmetic", base.DEC, { [0] = "saturating", "modular" })
+field("uint16", "start.host_udp_port", "Completion host's UDP port (slot)")
+field("ipv4", "nack.holder", "The rank is at (slot)")
+field("uint16", "nack.holder_udp_port", "UDP port of the rank (op)")
 field("uint8", "start.notify", "Notify", base.DEC, { [0] = "root", "host_switch", "direct" })
 field("uint16", "drain.step", "Step of the drain", base.DEC, DRAIN_STEPS)
 field("uint64", "drain.id", "Which drain", base.HEX)
@@ -418,6 +421,17 @@ local function add_relations(tree, h, kind, pinfo)
   end
 end
 
+-- Fields of the header that are addresses in some packets.
+local function add_addresses(tree, tvb, h, kind)
+  local slot = tvb(26, 4)
+  if slot:uint() == 0 then return end
+  if kind == "start" then tree:add(f["start.host_udp_port"], tvb(28, 2)):set_generated() end
+  if kind == "nack" and REASONS[h.reason] == "sender-mismatch" then
+    tree:add(f["nack.holder"], slot):set_generated()
+    tree:add(f["nack.holder_udp_port"], tvb(16, 2)):set_generated()
+  end
+end
+
 local function add_experts(tree, h, kind)
   local reason = REASONS[h.reason] or tostring(h.reason)
   if h.version ~= 1 then drop(tree, "version " .. h.version) end
@@ -512,6 +526,7 @@ local function dissect(tvb, whole, pinfo, root)
     said = add_extensions(tree, tvb, h.words, is_cut)
     add_elements(tree, tvb, whole, payload_at, kind, h.dtype, h.element_count, h.encoding)
   end
+  add_addresses(tree, tvb, h, kind)
   add_experts(tree, h, kind)
   if OF_A_CHUNK[kind] then add_relations(tree, h, kind, pinfo) end
   local text = summary(h, kind, said)

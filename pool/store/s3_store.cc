@@ -2,74 +2,17 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
+#include <pugixml.hpp>
+#include <set>
 #include <string_view>
 
+#include "core/utf8.h"
 #include "pool/store/url.h"
 
 namespace tributary::pool {
 namespace {
 
 constexpr std::size_t kMostPage = 16 << 20;
-
-// Finds the text between <name> and </name> from `from` on, and moves `from` behind it. Returns
-// false if there is none before `end`.
-bool element(const std::string& xml, const char* name, std::size_t& from, std::size_t end,
-             std::string& out) {
-  std::string open("<");
-  open.append(name).append(">");
-  std::string close("</");
-  close.append(name).append(">");
-  const std::size_t start = xml.find(open, from);
-  if (start == std::string::npos || start >= end) return false;
-  const std::size_t stop = xml.find(close, start);
-  if (stop == std::string::npos || stop > end) return false;
-  out = xml.substr(start + open.size(), stop - start - open.size());
-  from = stop + close.size();
-  return true;
-}
-
-// The UTF-8 of a code point.
-std::string utf8(std::uint32_t c) {
-  const auto byte = [](std::uint32_t bits) { return static_cast<char>(bits); };
-  const auto tail = [&](int shift) { return byte(0x80 | (c >> shift & 0x3F)); };
-  if (c < 0x80) return {byte(c)};
-  if (c < 0x800) return {byte(0xC0 | c >> 6), tail(0)};
-  if (c < 0x10000) return {byte(0xE0 | c >> 12), tail(6), tail(0)};
-  return {byte(0xF0 | c >> 18), tail(12), tail(6), tail(0)};
-}
-
-// The character for "&NAME;", by name or by number ("#39", "#x27"); nullopt if there is none.
-std::optional<std::string> character(std::string_view name) {
-  static constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {"amp", "&"}, {"lt", "<"}, {"gt", ">"}, {"quot", "\""}, {"apos", "'"}};
-  for (const auto& [known, text] : kNames)
-    if (name == known) return std::string(text);
-  if (!name.starts_with('#')) return std::nullopt;
-  name.remove_prefix(1);
-  const bool hexadecimal = name.starts_with('x');
-  if (hexadecimal) name.remove_prefix(1);
-  std::uint32_t number = 0;
-  const char* const end = name.data() + name.size();
-  const auto [at, error] = std::from_chars(name.data(), end, number, hexadecimal ? 16 : 10);
-  constexpr std::uint32_t kLastCharacter = 0x10FFFF;
-  if (error != std::errc{} || at != end || number > kLastCharacter) return std::nullopt;
-  return utf8(number);
-}
-
-std::string unescape(std::string_view text) {
-  constexpr std::size_t kLongest = 10;  // "&#x10FFFF;"
-  std::string out;
-  while (!text.empty()) {
-    const std::size_t end = text.front() == '&' ? text.substr(0, kLongest).find(';') : 0;
-    const auto found = end == 0 || end == std::string_view::npos
-                           ? std::nullopt
-                           : character(text.substr(1, end - 1));
-    out += found ? *found : std::string(1, text.front());
-    text.remove_prefix(found ? end + 1 : 1);
-  }
-  return out;
-}
 
 std::string without_quotes(const std::string& text) {
   return text.size() >= 2 && text.front() == '"' && text.back() == '"'
@@ -94,45 +37,37 @@ bool is_request_timeout(long status, const std::string& body) {
 
 }  // namespace
 
+// Document types and their entities are skipped, and texts stay as they are, blanks too.
 S3Page parse_s3_page(const std::string& xml) {
-  if (xml.find("<ListBucketResult") == std::string::npos)
-    throw StoreError(StoreFault::refused, "the answer to a listing is none of S3");
-  if (xml.find("</ListBucketResult>") == std::string::npos)
-    throw StoreError(StoreFault::incomplete, "a listing ends early");
+  constexpr unsigned kText = pugi::parse_escapes | pugi::parse_cdata | pugi::parse_ws_pcdata;
+  pugi::xml_document document;
+  const bool whole = document.load_buffer(xml.data(), xml.size(), kText, pugi::encoding_utf8);
+  const pugi::xml_node listing = document.child("ListBucketResult");
+  if (!listing) throw StoreError(StoreFault::refused, "the answer to a listing is none of S3");
+  if (!whole) throw StoreError(StoreFault::incomplete, "a listing ends early");
   S3Page page;
   // XML has no characters such as CR; servers that do not know the encoding leave this element out.
-  std::string encoding;
-  std::size_t encoding_at = 0;
-  element(xml, "EncodingType", encoding_at, xml.size(), encoding);
-  std::size_t at = 0;
-  std::string contents;
-  while (element(xml, "Contents", at, xml.size(), contents)) {
+  const bool encoded = listing.child_value("EncodingType") == std::string_view("url");
+  for (const pugi::xml_node contents : listing.children("Contents")) {
     StoreObject object;
-    std::string size;
-    std::string etag;
-    std::size_t key_at = 0;
-    std::size_t size_at = 0;
-    std::size_t etag_at = 0;
-    if (!element(contents, "Key", key_at, contents.size(), object.name) ||
-        !element(contents, "Size", size_at, contents.size(), size) ||
-        std::from_chars(size.data(), size.data() + size.size(), object.bytes).ptr !=
-            size.data() + size.size())
+    object.name = contents.child_value("Key");
+    const std::string_view size = contents.child_value("Size");
+    const auto [at, error] = std::from_chars(size.data(), size.data() + size.size(), object.bytes);
+    if (!contents.child("Key") || error != std::errc() || at != size.data() + size.size())
       throw StoreError(StoreFault::refused, "a listing has an object without key or size");
-    object.name = unescape(object.name);
-    if (encoding == "url") object.name = decode_key(std::move(object.name));
-    if (!element(contents, "ETag", etag_at, contents.size(), etag))
+    if (encoded) object.name = decode_key(std::move(object.name));
+    if (!is_utf8(object.name))
+      throw StoreError(
+          StoreFault::refused,
+          "a listing has the key '" + replace_invalid_utf8(object.name) + "', which is not UTF-8");
+    if (!contents.child("ETag"))
       throw StoreError(StoreFault::refused,
                        object.name + ": a listing has no ETag of it, so its version is unknown");
-    object.version = version_of(without_quotes(unescape(etag)));
+    object.version = version_of(without_quotes(contents.child_value("ETag")));
     page.objects.push_back(std::move(object));
   }
-  std::size_t token_at = 0;
-  element(xml, "NextContinuationToken", token_at, xml.size(), page.next);
-  page.next = unescape(page.next);
-  std::string truncated;
-  std::size_t truncated_at = 0;
-  if (element(xml, "IsTruncated", truncated_at, xml.size(), truncated) && truncated == "true" &&
-      page.next.empty())
+  page.next = listing.child_value("NextContinuationToken");
+  if (listing.child_value("IsTruncated") == std::string_view("true") && page.next.empty())
     throw StoreError(StoreFault::refused, "a listing goes on, but does not say where");
   return page;
 }
@@ -162,6 +97,7 @@ std::vector<StoreObject> S3Store::list(const Retry& retry) {
   std::vector<StoreObject> out;
   left_out_ = {};
   std::string token;
+  std::set<std::string> tokens;
   do {
     // Sorted by name, as the signature requires.
     std::string query = "?";
@@ -180,7 +116,7 @@ std::vector<StoreObject> S3Store::list(const Retry& retry) {
       object.name.erase(0, prefix.size());
       out.push_back(std::move(object));
     }
-    if (page.next == token && !token.empty())
+    if (!tokens.insert(page.next).second)
       throw StoreError(StoreFault::refused, options_.bucket + ": its listing does not end");
     token = page.next;
   } while (!token.empty());

@@ -10,6 +10,7 @@
 //                    21); unless data was sent again, it tells of every mark that all copies of
 //                    some data had at a switch (rule 15)
 //   result is taken  ranks that are equally far have the same window (rule 15)
+//   frame is heard   no forged one comes to a rank's group, or under its switch's address
 //   packet refused   an honest, intact packet is refused only for a reason that can be its own; no
 //                    result is given up that its rank still lacks (rule 4)
 //   slot changes     no chunk loses one to a lower priority, nor one that is not idle, except to a
@@ -73,6 +74,7 @@ class Checker : public Observer {
   void on_floats_at_once(std::uint64_t count) override { reach_.floats_at_once += count; }
   void on_window_decreases(std::uint64_t count) override { reach_.window_decreases += count; }
   void on_result_taken(WorkerNode& node, std::uint8_t shard) override;
+  void on_heard(WorkerNode& node, const FrameRef& frame) override;
   void on_contribution(WorkerNode& node, const FrameRef& frame) override;
   void on_named_call(WorkerNode& node, const NamedCall& named) override;
   void on_named_end(WorkerNode& node, const NamedCall& named) override;

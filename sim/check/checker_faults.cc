@@ -1,8 +1,12 @@
 // Which faults struck chunks in which state, and members that are out of their mind now and then.
 #include <algorithm>
+#include <cstring>
 
+#include "core/net/byte_order.h"
 #include "sim/check/checker.h"
 #include "sim/network/packet_view.h"
+#include "sim/network/trace.h"
+#include "sim/node/rank_card.h"
 #include "sim/node/server_node.h"
 
 namespace tributary::sim {
@@ -40,6 +44,25 @@ void Checker::on_contribution(WorkerNode& node, const FrameRef& frame) {
   bent.writable().truth.forged = true;
   count_frame_fault(FaultKind::faulty_member, base);
   node.send_extra(bent);
+}
+
+// Switches let no stranger's frame through to the group of a job, and none that bears a rank's
+// switch's address.
+void Checker::on_heard(WorkerNode& node, const FrameRef& frame) {
+  if (!frame.truth().forged || frame.truth().corrupted) return;
+  constexpr std::size_t kSource = 12;
+  struct {
+    wire::be32 source, destination;
+  } addresses;
+  const auto view = untagged(frame);
+  if (!view || view->ether_type != wire::kEtherTypeIpv4 ||
+      view->payload.size() < kSource + sizeof addresses)
+    return;
+  std::memcpy(&addresses, view->payload.data() + kSource, sizeof addresses);
+  const WorkerOptions& rank = node.options();
+  if (addresses.destination == config::job_group_ipv4(rank.job->id) ||
+      addresses.source == rank.switch_ipv4)
+    violation(node.name() + " has heard a forged frame: " + describe_frame(frame.bytes()));
 }
 
 void Checker::on_hostile(FaultKind kind, const FrameRef& frame) {

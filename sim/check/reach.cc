@@ -88,7 +88,6 @@ const char* unreachable(DropReason reason) {
     case DropReason::fragment_overlap:
     case DropReason::fragment_timeout:
     case DropReason::fragment_evicted: return "the simulated switch puts no fragments together";
-    case DropReason::wrong_ingress_port:
     case DropReason::no_next_hop: return "the simulated switch has no routes";
     case DropReason::roce_malformed:
     case DropReason::icrc:
@@ -107,7 +106,6 @@ const char* unreachable(DropReason reason) {
     case DropReason::bad_op: return "no garbage names the one number of 32 bits that is no op";
     case DropReason::spoofed_mac: return "the simulated switch has no static addresses";
     case DropReason::vlan_denied:
-    case DropReason::vlan_stacked:
     case DropReason::storm_control:
     case DropReason::acl_denied:
     case DropReason::group_malformed:
@@ -135,9 +133,6 @@ Excuse excuse(DropReason reason) {
   // Engines' own tests lie, and so does the fuzz target of a tree.
   if (reason == DropReason::bad_coverage)
     return {"no simulated switch lies about its ranks; after a change of the tree one may be wrong",
-            true};
-  if (reason == DropReason::own_address)
-    return {"only garbage has the switch's address, and what a switch that moves has just sent",
             true};
   if (reason == DropReason::checksum_offloaded)
     return {"senders finish their checksums; a damaged one may look unfinished, one in 65,536",

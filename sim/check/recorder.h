@@ -62,6 +62,7 @@ class Recorder : public Observer {
   void on_result_taken(WorkerNode& node, std::uint8_t shard) override {
     next_.on_result_taken(node, shard);
   }
+  void on_heard(WorkerNode& node, const FrameRef& frame) override { next_.on_heard(node, frame); }
   void on_contribution(WorkerNode& node, const FrameRef& frame) override {
     next_.on_contribution(node, frame);
   }

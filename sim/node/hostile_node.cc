@@ -1,7 +1,11 @@
 #include "sim/node/hostile_node.h"
 
+#include <array>
 #include <cstring>
+#include <span>
+#include <utility>
 
+#include "config/model/switch_config.h"
 #include "core/net/arp.h"
 #include "sim/network/packet_view.h"
 #include "sim/node/world.h"
@@ -15,6 +19,8 @@ constexpr std::uint32_t kUnknownJob = 0xDEAD;
 // More than the refusals that a switch grants a stranger at once.
 constexpr std::uint32_t kFloodPackets = 300;
 constexpr std::size_t kGiantBytes = 9700;
+constexpr std::size_t kTagOffset = 12;
+constexpr std::size_t kMoreFragments = wire::kEthernetBytes + 6;
 
 }  // namespace
 
@@ -24,7 +30,8 @@ HostileNode::HostileNode(const HostileOptions& options, const SwitchNode& victim
       options_(options),
       victim_(victim),
       observer_(observer),
-      random_(options.seed) {}
+      random_(options.seed),
+      disguise_(options.seed ^ 0xD15'6015E) {}
 
 void HostileNode::on_wake(Instant now) {
   if (now < next_at_) return;
@@ -35,6 +42,7 @@ void HostileNode::on_wake(Instant now) {
       std::min<std::int64_t>(options_.span.to_ns() / options_.packets, 1'000'000'000));
   next_at_ = now + Duration::ns(random_.below(2 * mean) + 1);
   act();
+  if (disguise_.below(4) == 0) impersonate();
 }
 
 void HostileNode::emit(FaultKind kind, FrameRef frame) {
@@ -152,6 +160,54 @@ void HostileNode::flood(const Draft& base) {
   Draft d = base;
   d.header.job = kUnknownJob;
   for (std::uint32_t i = 0; i < kFloodPackets; ++i) emit(FaultKind::garbage, own(d));
+}
+
+// A result that ranks would take for their switch's, or for their host's if that is what it has
+// overheard; or the end of their epoch.
+void HostileNode::impersonate() {
+  const FrameRef* const base = overheard();
+  if (base == nullptr) return;
+  Draft d = *take_apart(base->bytes());
+  const bool bears_host = d.header.type == wire::PacketType::result;
+  if (d.payload.empty() || (d.header.type != wire::PacketType::contribution && !bears_host)) return;
+  for (std::byte& b : d.payload) b ^= std::byte{1};
+  d.around.udp_checksum = true;
+  d.around.vlan_tci.reset();
+  const wire::UdpEndpoints from = d.around.endpoints;
+  const wire::MacAddress rank = d.around.source;
+  d.around.source = options_.mac;
+  if (!bears_host) {
+    d.header.type = disguise_.below(4) == 0 ? wire::PacketType::abort : wire::PacketType::result;
+    d.header.flags &= wire::kFlagLast;
+    d.header.origin = d.header.child = 0;
+    d.header.covered = d.header.fan_in;
+    const std::uint32_t group = config::job_group_ipv4(d.header.job);
+    const bool to_one = disguise_.below(4) == 0;
+    d.around.destination = to_one ? rank : wire::multicast_mac(group);
+    d.around.endpoints = {disguise_.below(4) == 0 ? options_.ipv4 : options_.switch_ipv4,
+                          to_one ? from.source_ip : group, from.destination_port,
+                          to_one ? from.source_port : from.destination_port};
+  }
+  FrameRef frame = put_together(world().frames(), d);
+  auto& bytes = frame.writable().bytes;
+  if (disguise_.below(8) == 0) {
+    bytes[kMoreFragments] |= std::byte{0x20};
+    fix_ip_checksum(bytes);
+  }
+  hide(bytes);
+  emit(FaultKind::impersonation, std::move(frame));
+}
+
+// Behind up to three tags of VLAN 0, or more than any host sends.
+void HostileNode::hide(std::vector<std::byte>& bytes) {
+  constexpr std::array<std::array<std::uint8_t, 4>, 3> kTags = {
+      {{0x81, 0x00, 0, 0}, {0x88, 0xA8, 0, 0}, {0x91, 0x00, 0, 0}}};
+  constexpr std::uint32_t kTooMany = 10;
+  const std::uint32_t tags = disguise_.below(8) == 0 ? kTooMany : disguise_.below(4);
+  for (std::uint32_t i = 0; i < tags; ++i) {
+    const auto tag = std::as_bytes(std::span(kTags[disguise_.below(kTags.size())]));
+    bytes.insert(bytes.begin() + kTagOffset, tag.begin(), tag.end());
+  }
 }
 
 // Everything it knows, at once, twice.

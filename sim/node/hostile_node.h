@@ -1,12 +1,15 @@
 // A host on a port of its own that means harm: it replays what it overheard, speaks for other
-// ranks, for other epochs, in broken frames and in noise.
+// ranks, for other epochs, in broken frames and in noise. To ranks it speaks for their switch, and
+// for the host that notifies them: bare, behind tags of VLAN 0, and in fragments.
 //
 // It knows all that passes the switch, which is more than a real one could, but it can't send from
 // another's port: a sender on the same port and with the same addresses as a worker is
 // indistinguishable from it in a protocol without authentication.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "core/prng.h"
 #include "sim/network/draft.h"
@@ -46,6 +49,8 @@ class HostileNode : public Node {
 
  private:
   void act();
+  void impersonate();
+  void hide(std::vector<std::byte>& bytes);
   void emit(FaultKind kind, FrameRef frame);
   // A packet that another node sent lately; nullptr when there is none.
   [[nodiscard]] const FrameRef* overheard();
@@ -60,6 +65,7 @@ class HostileNode : public Node {
   const SwitchNode& victim_;
   HostileObserver& observer_;
   Prng random_;
+  Prng disguise_;  // apart, so that the other attacks stay as they were
   std::uint32_t sent_ = 0;
   Instant next_at_ = Instant::max();
 };

@@ -53,7 +53,7 @@ class LibraryNode::Card : public worker::Transport {
 
  private:
   [[nodiscard]] RankCard card() const {
-    return {node_.options(), kLibraryUdpPort, start_, entered_};
+    return {node_.options(), kLibraryUdpPort, start_, 0, entered_};
   }
 
   const LibraryNode& node_;

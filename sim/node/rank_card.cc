@@ -14,6 +14,11 @@ namespace {
 
 constexpr std::uint16_t kStrayOffset = 100;
 
+// Linux takes off these two.
+bool is_tag(std::uint16_t ether_type) {
+  return ether_type == wire::kEtherTypeVlan || ether_type == 0x88A8;
+}
+
 bool is_for(const RankCard& card, const wire::EthernetView& ethernet, const wire::Udp4View& udp) {
   const WorkerOptions& rank = card.options;
   const JobScenario& job = *rank.job;
@@ -21,7 +26,8 @@ bool is_for(const RankCard& card, const wire::EthernetView& ethernet, const wire
   const wire::UdpEndpoints& to = udp.endpoints;
   const bool to_group = ethernet.destination == wire::multicast_mac(group);
   const bool from_host = to_group && card.entered && to.source_ip != 0 &&
-                         to.source_ip == worker::direct_host(card.start);
+                         to.source_ip == worker::direct_host(card.start) &&
+                         to.source_port == card.host_udp_port;
   const bool from_switch = to.source_ip == rank.switch_ipv4 &&
                            worker::is_switch_port(card.start, rank.udp_base_port, to.source_port);
   if (!from_switch && !from_host) return false;
@@ -65,11 +71,24 @@ FrameRef frame_of(const RankCard& card, FramePool& frames, const worker::Datagra
   return frame;
 }
 
+std::optional<wire::EthernetView> untagged(const FrameRef& frame) {
+  constexpr std::uint16_t kVlanId = 0x0FFF;
+  wire::EthernetView view;
+  if (wire::parse_ethernet(frame.bytes(), view) != DropReason::none) return std::nullopt;
+  for (;;) {
+    if ((view.vlan_tci.value_or(0) & kVlanId) != 0) return std::nullopt;
+    if (!is_tag(view.ether_type)) return view;
+    if (wire::take_vlan_tag(view) != DropReason::none) return std::nullopt;
+  }
+}
+
 std::variant<std::monostate, DropReason, wire::Packet> packet_of(const RankCard& card,
                                                                  const FrameRef& frame) {
-  const auto ethernet = wire::parse_ethernet(frame.bytes());
-  const auto* eth = std::get_if<wire::EthernetView>(&ethernet);
-  if (eth == nullptr) return std::get<DropReason>(ethernet);
+  wire::EthernetView outer;
+  if (const DropReason bad = wire::parse_ethernet(frame.bytes(), outer); bad != DropReason::none)
+    return bad;
+  const auto eth = untagged(frame);
+  if (!eth) return {};
   if (eth->destination != card.options.mac && !wire::is_multicast(eth->destination)) return {};
   if (eth->ether_type != wire::kEtherTypeIpv4) return {};
   const auto ip = wire::parse_udp4(eth->payload);

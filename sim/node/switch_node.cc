@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "completion/host/root_host.h"
-#include "config/change/change.h"
 #include "config/plan/aggregation_memory.h"
+#include "sim/node/switch_running.h"
 #include "sim/node/world.h"
 
 namespace tributary::sim {
@@ -13,65 +12,10 @@ namespace {
 
 constexpr std::size_t kCaptured = 64;
 constexpr std::size_t kLargestFrame = 9728;
-// As in dataplane/io/lane.h.
-constexpr std::uint32_t kRefusalsPerSecond = 1000;
-constexpr std::uint32_t kRefusalBurst = 256;
 // Epochs of two incarnations of a switch must not meet.
 constexpr std::uint32_t kEpochsPerIncarnation = 4099;
 
 }  // namespace
-
-struct SwitchNode::Running {
-  Running(const SwitchOptions& o, std::uint16_t epoch, std::uint64_t nonce_seed)
-      : engine(o.config, {.epoch = epoch, .seq = o.first_seq, .nonce_seed = nonce_seed}),
-        names(o.config, nonce_seed),
-        names_outbox(names.outbox_capacity()),
-        host(o.config, &engine, nonce_seed),
-        outbox(engine.outbox_capacity() + host.outbox_capacity()),
-        udp(o.config, o.config),
-        fdb(o.config.forwarding.fdb_entries, o.config.forwarding.fdb_ageing, o.config.ports.size(),
-            o.seed),
-        refusals(o.config.ports.size(), dataplane::TokenBucket(kRefusalsPerSecond, kRefusalBurst)) {
-    if (config::hosts_engines(o.config)) hosted.emplace(o.config, nonce_seed);
-  }
-
-  auto root(Instant now) {
-    return [this, now](const wire::Packet& p) { return engine.on_host_packet(p, now, outbox); };
-  }
-  void exchange(Instant now) { host.exchange(outbox, now, root(now)); }
-  // True when there is something to send.
-  bool expire(Instant now) {
-    engine.expire(now, outbox);
-    host.expire(outbox, now, root(now));
-    return !outbox.items().empty();
-  }
-  // As Aggregation::apply() does it; in between `send` sends what is in the outbox.
-  template <typename Send>
-  void apply(const config::SwitchConfig& next, Instant now, Send send) {
-    const auto engine_change = engine.prepare(next);
-    const auto host_change = host.prepare(next);
-    const std::size_t room =
-        aggregator::Engine::outbox_capacity(next) + host.outbox_capacity(*host_change);
-    engine.quiesce(*engine_change, outbox);
-    exchange(now);
-    send();
-    engine.apply(*engine_change);
-    aggregator::NamedJobs named(next);
-    names.apply(named);
-    host.apply(*host_change);
-    udp = dataplane::UdpFrontEnd(next, next);
-    outbox = aggregator::Outbox(room);
-  }
-  aggregator::Engine engine;
-  aggregator::NameEngine names;
-  aggregator::Outbox names_outbox;
-  completion::RootHost host;
-  std::optional<completion::SwitchHost> hosted;
-  aggregator::Outbox outbox;
-  dataplane::UdpFrontEnd udp;
-  dataplane::Fdb fdb;
-  std::vector<dataplane::TokenBucket> refusals;
-};
 
 SwitchNode::SwitchNode(std::string name, SwitchOptions options, SwitchObserver& observer)
     : Node(std::move(name)),
@@ -264,7 +208,8 @@ void SwitchNode::handle(std::uint16_t port, const FrameRef& frame, Instant now) 
     captured_.push_back(frame);
     if (captured_.size() > kCaptured) captured_.pop_front();
   }
-  const auto what = dataplane::classify(identity_, frame.bytes(), true);
+  auto what = dataplane::classify(identity_, frame.bytes(), true);
+  judge_sender(port, what);
   if (what.reason != DropReason::bad_source_mac && what.reason != DropReason::own_address &&
       what.reason != DropReason::frame_truncated)
     running_->fdb.learn(what.ethernet.source, what.ethernet.vlan_tci.value_or(0) & 0x0FFF, port,
@@ -286,10 +231,20 @@ void SwitchNode::handle(std::uint16_t port, const FrameRef& frame, Instant now) 
     case dataplane::Action::reassemble:     // nothing is cut
     case dataplane::Action::rdma:           // and no rank comes by RDMA
     case dataplane::Action::answer_cm:
+    case dataplane::Action::returned:  // its hosts send no ICMP
     case dataplane::Action::drop:
       observer_.on_refused(*this, frame, what.reason);
       return drop(port, what.reason);
   }
+}
+
+// As PacketLoop::judge_sender() does it.
+void SwitchNode::judge_sender(std::uint16_t port, dataplane::Classified& what) const {
+  if (what.action == dataplane::Action::drop || what.ethernet.destination == identity_.mac) return;
+  const DropReason bad = running_->senders.judge(port, what.ethernet);
+  if (bad == DropReason::none) return;
+  what.action = dataplane::Action::drop;
+  what.reason = bad;
 }
 
 void SwitchNode::drop(std::uint16_t port, DropReason reason) {

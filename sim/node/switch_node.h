@@ -21,6 +21,7 @@
 #include "core/prng.h"
 #include "dataplane/bridge/fdb.h"
 #include "dataplane/frame/classify.h"
+#include "dataplane/frame/job_senders.h"
 #include "dataplane/frame/token_bucket.h"
 #include "dataplane/udp/front_end.h"
 #include "sim/node/held_data.h"
@@ -157,6 +158,7 @@ class SwitchNode : public Node {
   void plan_turn(Instant now);
   void handle(std::uint16_t port, const FrameRef& frame, Instant now);
   void handle_all(std::size_t end, Instant now);
+  void judge_sender(std::uint16_t port, dataplane::Classified& what) const;
   void aggregate(std::uint16_t port, const FrameRef& frame, const dataplane::Classified& what,
                  Instant now);
   void take_named(std::uint16_t port, const dataplane::Event& event, Instant now);

@@ -330,10 +330,11 @@ FrameRef WorkerNode::frame_with(const worker::Datagram& datagram) {
 }
 
 RankCard WorkerNode::card() const {
-  return {options_, udp_port_, session_->start_info(), entered_};
+  return {options_, udp_port_, session_->start_info(), session_->host_udp_port(), entered_};
 }
 
 void WorkerNode::receive(const FrameRef& frame, Instant now) {
+  observer_.on_heard(*this, frame);
   const auto got = packet_of(card(), frame);
   if (const auto* bad = std::get_if<DropReason>(&got)) return drop(*bad);
   const auto* const packet = std::get_if<wire::Packet>(&got);

@@ -42,6 +42,8 @@ class WorkerObserver {
   virtual void on_window_decreases(std::uint64_t count) = 0;
   // A result of this shard was delivered.
   virtual void on_result_taken(WorkerNode& node, std::uint8_t shard) = 0;
+  // A frame has come to its network card.
+  virtual void on_heard(WorkerNode& node, const FrameRef& frame) = 0;
   // A contribution leaves; the observer may send a broken copy behind it.
   virtual void on_contribution(WorkerNode& node, const FrameRef& frame) = 0;
   // A put or a get of named data begins, and ends; neither ends if the rank begins anew.

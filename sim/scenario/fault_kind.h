@@ -8,29 +8,30 @@
 namespace tributary::sim {
 
 // X(enumerator, name in tables and scenario files)
-#define TRIBUTARY_SIM_FAULTS(X)   \
-  X(loss, "loss")                 \
-  X(duplicate, "duplicate")       \
-  X(reorder, "reorder")           \
-  X(corrupt, "corrupt")           \
-  X(mark, "mark")                 \
-  X(queue_full, "queue-full")     \
-  X(partition, "partition")       \
-  X(link_down, "link-down")       \
-  X(worker_crash, "worker-crash") \
-  X(switch_crash, "switch-crash") \
-  X(tree_change, "tree-change")   \
-  X(worker_move, "worker-move")   \
-  X(switch_move, "switch-move")   \
-  X(worker_pause, "worker-pause") \
-  X(switch_pause, "switch-pause") \
-  X(server_crash, "server-crash") \
-  X(server_pause, "server-pause") \
-  X(backlog_full, "backlog-full") \
-  X(forged_child, "forged-child") \
-  X(hostile_epoch, "stale-epoch") \
-  X(replay, "replay")             \
-  X(garbage, "garbage")           \
+#define TRIBUTARY_SIM_FAULTS(X)     \
+  X(loss, "loss")                   \
+  X(duplicate, "duplicate")         \
+  X(reorder, "reorder")             \
+  X(corrupt, "corrupt")             \
+  X(mark, "mark")                   \
+  X(queue_full, "queue-full")       \
+  X(partition, "partition")         \
+  X(link_down, "link-down")         \
+  X(worker_crash, "worker-crash")   \
+  X(switch_crash, "switch-crash")   \
+  X(tree_change, "tree-change")     \
+  X(worker_move, "worker-move")     \
+  X(switch_move, "switch-move")     \
+  X(worker_pause, "worker-pause")   \
+  X(switch_pause, "switch-pause")   \
+  X(server_crash, "server-crash")   \
+  X(server_pause, "server-pause")   \
+  X(backlog_full, "backlog-full")   \
+  X(forged_child, "forged-child")   \
+  X(hostile_epoch, "stale-epoch")   \
+  X(replay, "replay")               \
+  X(garbage, "garbage")             \
+  X(impersonation, "impersonation") \
   X(faulty_member, "faulty-member")
 
 enum class FaultKind : std::uint8_t {

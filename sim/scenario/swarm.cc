@@ -376,17 +376,13 @@ void draw_degraded(Draw& draw, Scenario& s) {
 
 // Hosts that notify ranks themselves (T9): servers all of them, switches those below.
 void draw_notify(Draw& draw, Scenario& s) {
-  bool direct = false;
   for (JobScenario& job : s.jobs) {
     if ((job.servers > 0) == (job.host_switches > 0) || draw.one_in(2)) continue;
-    if (job.host_switches > 0) {
+    if (job.host_switches > 0)
       job.notify = wire::Notify::host_switch;
-    } else if (job.integrity == wire::Integrity::udp_checksum) {
+    else if (job.integrity == wire::Integrity::udp_checksum)
       job.notify = wire::Notify::direct;
-      direct = true;
-    }
   }
-  if (direct) s.hostile.packets = 0;  // a stranger hears what a host says to all, and can replay it
 }
 
 // A job of which every sum overflows, for so long that ranks stop making them first.

@@ -32,6 +32,10 @@ class StillEngine : public Engine {
     if (d.verdict == Verdict::completed) note_result(packet.header);
     return d;
   }
+  Decision on_returned(const wire::Packet& sent, const Endpoint& from, Outbox& out) {
+    const NoAllocations none;
+    return Engine::on_returned(sent, from, out);
+  }
   bool on_host_packet(const wire::Packet& packet, Instant now, Outbox& out) {
     const NoAllocations none;
     const bool taken = Engine::on_host_packet(packet, now, out);

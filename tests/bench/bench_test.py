@@ -289,14 +289,16 @@ class Bench(unittest.TestCase):
         done = self.bench("nonsense")
         self.assertEqual(done.returncode, 2)
         self.assertIn("reduce, engine, checksum, allreduce, mpi, torch, ring, rdma, host, forward, switch, "
-                      "isolation, stragglers, storms, telemetry, task, names, pool, simulation", done.stderr)
+                      "isolation, stragglers, storms, telemetry, task, names, pool, rejoin, simulation",
+                      done.stderr)
 
     def test_lists_suites(self):
         done = self.bench("--list")
         self.assertEqual(done.returncode, 0)
         self.assertEqual([line.split()[0] for line in done.stdout.splitlines()],
                          ["reduce", "engine", "checksum", "allreduce", "mpi", "torch", "ring", "rdma", "host", "forward", "switch",
-                          "isolation", "stragglers", "storms", "telemetry", "task", "names", "pool", "simulation"])
+                          "isolation", "stragglers", "storms", "telemetry", "task", "names", "pool", "rejoin",
+                          "simulation"])
 
 
 if __name__ == "__main__":

@@ -54,6 +54,19 @@ def to_full_disk(*arguments):
         return run(*arguments, stdout=full)
 
 
+def test_forget_term_asks_the_switch(tmp_path):
+    asked = []
+
+    def answer(request):
+        asked.append(request)
+        return reply({"version": {"term": 0, "revision": 0}, "change": ""})
+
+    with played_switch(tmp_path, answer) as socket_path:
+        done = run("forget-term", "--socket", socket_path)
+    assert (done.returncode, asked) == (0, [{"command": "assign", "forget_term": True}]), done.stderr
+    assert "what is in force stays" in done.stdout
+
+
 @pytest.mark.parametrize("what", ["show ports", "show ports --json", "show config", "--help",
                                   "show ports --every 100ms", "trace 1"])
 def test_lost_output_is_a_failure(tmp_path, what):

@@ -20,6 +20,16 @@ BIN = os.path.join(os.environ["TRIBUTARY_BUILD"], "bin")
 PROGRAMS = {"switch": "tributary-switchd", "topology": "tributary-switchd", "server": "tributary-psd"}
 MARK = "unheard_of"  # a key that no file has
 BATCH = 8  # mistakes in a file
+NAME = "^[A-Za-z0-9._-]{1,64}$"
+# By the start of what is allowed: texts of which some are right and some are not.
+TEXTS = {
+    "a unicast address, e.g. 10": ["10.77.0.1", "10.77.0.256", "10.77.0.01", "127.0.0.1", "224.0.0.1", "1.2.3"],
+    "a unicast address, e.g. 02": ["02:00:00:00:00:aF", "03:00:00:00:00:01", "00:00:00:00:00:00", "2:0:0:0:0:1"],
+    "an IPv4 prefix": ["10.0.0.0/8", "0.0.0.0/0", "10.0.0.0/33", "256.0.0.0/8", "10.0.0.0"],
+    "IPV4:PORT": ["127.0.0.1:0", "0.0.0.0:65535", "127.0.0.1:65536", "[::1]:90", "::1:90", "localhost:90"],
+    "a DPDK device": ["net_tap0", ",iface=x", "-x", "net tap"],
+    "an absolute path": ["/a", "a", "/" + "x" * 106, "/" + "x" * 107],
+}
 
 
 def load(name):
@@ -110,8 +120,51 @@ def by_program(name, document):
     return set(said), done.returncode, done.stderr
 
 
+def texts_for(schema):
+    """Texts for a key with a pattern, on both sides of what it allows."""
+    allowed = schema.get("patternErrorMessage", "").removeprefix("allowed: ")
+    if schema.get("pattern") == NAME:
+        return [1.5, 7, True, "a", "1.50", "yes", "a b", "", "x" * 64, "x" * 65]
+    if bounds := re.match("([0-9]+)([a-z]+) to ([0-9]+)([a-z]+)", allowed):
+        low, high = int(bounds[1]), int(bounds[3])
+        return [f"{low}{bounds[2]}", f"{max(0, low - 1)}{bounds[2]}", f"{high}{bounds[4]}",
+                f"{high + 1}{bounds[4]}", f"00{high}{bounds[4]}", "0s", "0h", "999999h", "1500us", "1000001ns",
+                "9" * 30 + "h", "1.5s", "1 s", "-1s", "1m"]
+    return next((texts for start, texts in TEXTS.items() if allowed.startswith(start)), [])
+
+
 class Schema(unittest.TestCase):
     maxDiff = None
+
+    def test_texts_are_judged_as_the_programs_do(self):
+        """Each alone: a program says what it finds in its first reading of a file."""
+        self.assertEqual({text for text in TEXTS}, {
+            start for start in TEXTS for name in PROGRAMS for _, schema in keys(load(name))
+            if schema.get("patternErrorMessage", "").removeprefix("allowed: ").startswith(start)})
+        for name in PROGRAMS:
+            schema = load(name)
+            tried = [(path, text) for path, inner in keys(schema) for text in texts_for(inner)]
+            self.assertGreater(len(tried), 60)
+            columns = {}
+            for path, text in tried:
+                columns.setdefault(path, []).append(text)
+            for turn in range(max(map(len, columns.values()))):
+                self.compare(name, schema, {path: texts[turn] for path, texts in columns.items()
+                                            if turn < len(texts)})
+
+    def compare(self, name, schema, values):
+        """Both refuse the same of `values`, by their form: what keys ask of each other is the program's."""
+        for first in range(0, len(values), BATCH):
+            document = {"switches": [{}]} if name == "topology" else {}
+            some = dict(list(values.items())[first:first + BATCH])
+            for path, value in some.items():
+                put(document, path, value)
+            paths = {text_of(path) for path in some}
+            _, _, text = by_program(name, document)
+            told = {path for path, problem in re.findall(r"\.yaml:\d+:\d+: ([^:\s]+): '[^']*' (.*)", text)
+                    if problem.startswith(("is not a", "is out of range", "has no length"))}
+            with self.subTest(f"{name}: {some}"):
+                self.assertEqual(paths & told, paths & by_schema(schema, document), text)
 
     def test_files_are_what_the_tool_writes(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -3,11 +3,14 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools/lib"))
+
+from testbed.free_port import free_port  # noqa: E402  (needs the path above)
 
 BUILD = Path(os.environ["TRIBUTARY_BUILD"])
 
@@ -29,12 +32,6 @@ def program(name):
         if (BUILD / folder / name).exists():
             return str(BUILD / folder / name)
     raise FileNotFoundError(f"{BUILD}: no {name}; build it first")
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 class PoolBed:

@@ -221,6 +221,7 @@ void Play::check_one(std::size_t port, const Frame& frame, std::size_t first, co
     case Action::host:
     case Action::rdma:
     case Action::answer_cm:
+    case Action::returned:
     case Action::answer_arp:
     case Action::answer_echo:
       FUZZ_CHECK(now.refused[port] - before.refused[port] <= 1 && passed == 0);

@@ -64,6 +64,8 @@ START = ["start_info", {"window": 64, "chunk_bytes": 1024, "workers": 4, "lease_
                         "group_ipv4": GROUP_IP, "shards": 1, "integrity": 0,
                         "udp_base_port": 47000, "completion_host": 0, "host_term": 0,
                         "partials": 0, "order": 0, "arithmetic": 0, "notify": 0, "further_planes": 0}]
+# The completion host notifies ranks itself, and its UDP port is in the header's slot.
+START_DIRECT = ["start_info", {**START[1], "completion_host": 0x0A4D0063, "host_term": 3, "notify": 2}]
 START_LARGEST = ["start_info", {"window": MAX32, "chunk_bytes": MAX32, "workers": MAX32,
                                 "lease_ms": MAX32, "group_ipv4": MAX32, "shards": 255,
                                 "integrity": 255, "udp_base_port": 65535,
@@ -104,6 +106,7 @@ GOLDEN = {
     "pending_join": packet("pending", [NONCE, missing([1, 3])], epoch=0),
     "start": packet("start", [NONCE, START]),
     "start_resizable": packet("start", [NONCE, START], op=8, chunk=2),
+    "start_direct": packet("start", [NONCE, START_DIRECT], slot=52001, origin=2, child=2),
     "contribution_float32": packet(
         "contribution", [TASK], floats(1.5, -2.25, 3.0e38, 0.0), "float32", op=3, seq=17, slot=17,
         origin=2, child=2, covered=1, flags=flag("last")),
@@ -126,6 +129,7 @@ GOLDEN = {
     "lease_drain_ask": packet("lease", [DRAIN_LARGEST], to_group=True),
     "leave": packet("leave", origin=1, child=1),
     "nack_join": packet("nack", [NONCE], reason=21, epoch=0),
+    "nack_taken": packet("nack", [NONCE], reason=20, epoch=0, slot=0x0A4D000B, op=41234),
     "abort_deadline": packet("abort", [missing([2])], to_group=True, reason=1, op=3, chunk=5,
                              seq=22),
     "abort_mismatch": packet("abort", [OP_ERROR], reason=35, op=3),

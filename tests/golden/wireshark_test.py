@@ -82,6 +82,9 @@ class Golden(unittest.TestCase):
                              "missing.id": [1, 3]},
             "start": {"start.window": [64], "start.chunk_bytes": [1024], "start.workers": [4],
                       "start.lease_ms": [10000], "start.udp_base_port": [47000]},
+            "start_direct": {"start.notify": [2], "start.host_term": [3],
+                             "start.host_udp_port": [52001]},
+            "nack_taken": {"nack.holder_udp_port": [41234]},
             "contribution_reduce": {"task.total_elements": [1 << 40], "task.workers": [4],
                                     "task.nodes": [2], "target_rank": [0xFFFFFFFF]},
             "aggregate": {"bitmap.base": [32], "bitmap.word": [0xF0F0F0F0, 1],
@@ -105,6 +108,13 @@ class Golden(unittest.TestCase):
             for field, value in values.items():
                 with self.subTest(f"{name}: {field}"):
                     self.assertEqual(numbers(got["tributary." + field]), value)
+
+    def test_header_fields_that_mean_an_address(self):
+        """Shown where they are one, and nowhere else."""
+        fields = ["tributary.start.host_udp_port", "tributary.nack.holder", "tributary.nack.holder_udp_port"]
+        shown = dissect([codec.to_frame(d) for d in generate.GOLDEN.values()], fields)
+        found = {name: list(got.values()) for name, got in zip(generate.GOLDEN, shown) if got}
+        self.assertEqual(found, {"start_direct": [["52001"]], "nack_taken": [["10.77.0.11"], ["41234"]]})
 
     def test_names_are_the_protocols(self):
         """The tables of the dissector are those of the Scapy layer, which others compare."""

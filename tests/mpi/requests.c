@@ -1,4 +1,5 @@
-/* Nonblocking collectives beside messages, and every way to wait for them. */
+/* Nonblocking collectives beside messages, and every way to wait for them; with an argument: more
+ * of them than a rank has open ops. */
 #include <string.h>
 
 #include "tests/mpi/check.h"
@@ -135,12 +136,14 @@ static void others(void) {
 static void many(void) {
   enum { MANY = 5000 };
   MPI_Request* const requests = calloc(MANY, sizeof *requests);
+  MPI_Status* const statuses = calloc(MANY, sizeof *statuses);
   int told = 0;
   if (world_rank != 0) MPI_Recv(&told, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   for (int i = 0; i < MANY; ++i) MPI_Ibarrier(MPI_COMM_WORLD, &requests[i]);
   for (int rank = 1; world_rank == 0 && rank < world_size; ++rank)
     MPI_Send(&told, 1, MPI_INT, rank, 3, MPI_COMM_WORLD);
-  CHECK(MPI_Waitall(MANY, requests, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
+  CHECK(MPI_Waitall(MANY, requests, statuses) == MPI_SUCCESS);
+  free(statuses);
   free(requests);
 }
 
@@ -148,16 +151,19 @@ int main(int argc, char** argv) {
   begin(&argc, &argv);
   for (int op = 0; op < OPS; ++op) data[op] = calloc(COUNT, sizeof *data[op]);
   MPI_Allreduce(MPI_IN_PLACE, data[0], COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
-  waits();
-  passed("waits");
-  beside_messages();
-  passed("messages");
-  progress();
-  passed("progress");
-  others();
-  passed("others");
-  many();
-  passed("many");
+  if (argc > 1) {
+    many();
+    passed("many");
+  } else {
+    waits();
+    passed("waits");
+    beside_messages();
+    passed("messages");
+    progress();
+    passed("progress");
+    others();
+    passed("others");
+  }
   for (int op = 0; op < OPS; ++op) free(data[op]);
   MPI_Finalize();
   return 0;

@@ -32,10 +32,11 @@ def read(path):
 
 
 def exported():
-    """Metrics of the switch, as the handbook lists them, and of the parameter and telemetry servers."""
+    """Metrics of the switch, as the handbook lists them, and of the other daemons."""
     names = set(re.findall(r"^\| `(tributary_\w+)`", read(os.path.join(TOP, "docs/operating/metrics.md")),
                            re.M))
-    for path in glob.glob(os.path.join(TOP, "tools/psd/*.cc")) + glob.glob(os.path.join(TOP, "tools/telemetryd/*.cc")):
+    for path in glob.glob(os.path.join(TOP, "tools/psd/*.cc")) + glob.glob(os.path.join(TOP, "tools/telemetryd/*.cc")) \
+            + glob.glob(os.path.join(TOP, "tools/poold/*.cc")):
         names |= set(re.findall(r'"(tributary_\w+)"', read(path)))
     return names
 

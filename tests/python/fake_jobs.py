@@ -43,7 +43,7 @@ class Jobs:
         self.before_put = self.before_get = lambda job, rank, name: None
         self.named = {}  # name → array
 
-    def init(self, *, job, rank, size, join_timeout, op_timeout, address=None):
+    def init(self, *, job, rank, size, join_timeout, op_timeout, address=None, fail_if_taken=False):
         assert op_timeout > 0
         end = time.monotonic() + min(join_timeout, LIMIT_S)
         comm = Comm(self, job, rank, size)

@@ -167,7 +167,7 @@ def test_c3_a_worker_is_killed_and_restarted(bed, rank, job, kind, after):
 
 @pytest.mark.parametrize("reason, text, calls", [
     ("unknown-job", "the switch has no such job", 1),
-    ("sender-mismatch", "the rank is already there, at 10.0.0.1 UDP port 7, and answers", 1),
+    ("sender-mismatch", "rank 0 is already here, from 10.0.0.1 UDP port 7", 1),
     ("sender-mismatch", "the rank is bound to another port or address", 3),  # its lease will lapse
 ])
 def test_c3_a_job_that_refuses_is_asked_again_only_where_that_helps(bed, monkeypatch, reason, text, calls):
@@ -175,6 +175,7 @@ def test_c3_a_job_that_refuses_is_asked_again_only_where_that_helps(bed, monkeyp
 
     def refuse(**options):
         asked.append(options["job"])
+        assert options["fail_if_taken"]
         if len(asked) == 3:
             raise tributary.WrongRole("enough")
         raise error(text, reason)

@@ -51,7 +51,7 @@ def test_c3_metrics_of_a_member(bed, folder):
     everyone(bed.start(descend))
     rounds = first.result().rounds
     text = (folder / f"{TASK_JOB}-2.prom").read_text()
-    labels = f'{{job="{TASK_JOB}",rank="2",role="worker"}}'
+    labels = f'{{job_id="{TASK_JOB}",rank="2",role="worker"}}'
     assert f"tributary_task_rounds{labels} {rounds}\n" in text
     assert f"tributary_task_bytes{labels} {len(DATA)}\n" in text
     for line in text.splitlines():
@@ -102,7 +102,7 @@ def test_c3_a_folder_that_cannot_be_written_is_a_warning_once(tmp_path):
 def test_c3_names_of_jobs_are_no_paths(tmp_path):
     of.Status(tmp_path, {"job": "../a b", "rank": 3}, "main").event("begins")
     assert sorted(path.name for path in tmp_path.iterdir()) == [".._a_b-3.json", ".._a_b-3.prom"]
-    assert 'job="../a b"' in (tmp_path / ".._a_b-3.prom").read_text()
+    assert 'job_id="../a b"' in (tmp_path / ".._a_b-3.prom").read_text()
 
 
 def test_c3_a_long_time_line_keeps_its_begin_and_its_end(tmp_path):

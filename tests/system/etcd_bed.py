@@ -1,23 +1,21 @@
 """Several managers on an etcd of three members, each of which can be killed, stopped and started again."""
 
-import contextlib
 import json
 import signal
-import socket
 import subprocess
 
 from manager_bed import LIMIT_S, Cluster
+from testbed.free_port import free_port
 
 MEMBERS = ("e1", "e2", "e3")
 MANAGERS = ("m1", "m2", "m3")
 
 
 def free_ports(count):
-    with contextlib.ExitStack() as stack:
-        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [probe.getsockname()[1] for probe in probes]
+    ports = set()
+    while len(ports) < count:
+        ports.add(free_port())
+    return list(ports)
 
 
 class Etcd:

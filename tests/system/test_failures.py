@@ -75,6 +75,22 @@ def test_a_killed_memif_rank_is_missed_at_once(make_bed, launch, forks):
         bed.loop.wait(lambda: has_reader(child), 30, "the child was there all the time, and ends")
 
 
+def test_a_killed_udp_rank_is_missed_before_its_lease(make_bed, launch):
+    """O1: its host sends back the question to it. Its lease would outlast this test."""
+    bed = make_bed("veth", 3, jobs=[Job(1, 3, options=(("lease", "3600s"), ("deadline", "3600s")))])
+    launcher = launch(bed)
+    never = wait_forever(bed)
+    workers = launcher.start(lambda rank: [SMALL, never] if rank == 2 else [SMALL, LARGE])
+    for worker in workers[:2]:
+        worker.wait_event("submitted", 2)
+    workers[2].process.signal(signal.SIGKILL)
+    for worker in workers[:2]:
+        error = worker.fail()
+        assert (error["reason"], error["missing_ranks"]) == ("lease-expired", [2]), error
+    for worker in launcher.start([SMALL]):
+        worker.finish()
+
+
 def test_killed_amid_a_stream_of_ops(make_bed, launch):
     """The same without any pause: the kill hits ops in flight."""
     bed = make_bed("veth", 3, jobs=[Job(1, 3, options=SHORT)])

@@ -1,6 +1,7 @@
 """What claims to be the switch, and what other switches say to each other: at the ports of a real one."""
 
 import json
+import os
 
 import pytest
 from testbed.fabric import worker_address
@@ -63,6 +64,33 @@ def result_from(source, group, mac=b"\x02\x09\x09\x09\x09\x09"):
     header = header[:10] + (0xFFFF - total).to_bytes(2) + header[12:]
     to = b"\x01\x00\x5e" + bytes((group[1] & 0x7F, *group[2:]))
     return to + mac + b"\x08\x00" + header + udp + body
+
+
+def checksum(data):
+    total = sum(int.from_bytes(data[i:i + 2]) for i in range(0, len(data), 2))
+    while total > 0xFFFF:
+        total = (total & 0xFFFF) + (total >> 16)
+    return (0xFFFF - total).to_bytes(2)
+
+
+def ipv4(body, protocol, source, destination):
+    header = bytes((0x45, 0)) + (20 + len(body)).to_bytes(2) + bytes((0, 0, 0, 0, 64, protocol, 0, 0))
+    header += source + destination
+    return header[:10] + checksum(header) + header[12:] + body
+
+
+def port_unreachable(epoch, rank, nonce, port, mac):
+    """As if the rank's host sent back a START to it."""
+    start = bytearray(54)
+    start[0], start[1], start[53] = 1, 12, 4  # version, type, words of extensions
+    start[6:10], start[10:12] = (1).to_bytes(4), epoch.to_bytes(2)
+    start[34:36], start[43] = rank.to_bytes(2), 1  # child, reduce operation
+    start += bytes((0x8A, 3, 0, 0)) + nonce.to_bytes(8) + bytes((0, 1, 0, 0))
+    host = bytes((10, 77, 0, rank + 1))
+    udp = (47000).to_bytes(2) + port.to_bytes(2) + (8 + len(start)).to_bytes(2) + bytes(2) + start
+    message = bytes((3, 3, 0, 0, 0, 0, 0, 0)) + ipv4(udp, 17, SWITCH, host)
+    message = message[:2] + checksum(message) + message[4:]
+    return b"\x02\x74\x0a\x4d\x00\xfe" + mac + b"\x08\x00" + ipv4(message, 1, host, SWITCH)
 
 
 def arp_claim(address, mac=b"\x02\x09\x09\x09\x09\x09"):
@@ -232,3 +260,31 @@ def test_a_port_that_is_required_ends_the_start(make_bed):
     bed.fabric.switch_namespace.run(["ip", "link", "set", "w1", "name", "gone"])
     with pytest.raises(Exception, match="No such device"):
         bed.switch.start()
+
+
+def test_a_forged_answer_to_a_question_ends_no_epoch(make_bed, launch):
+    """Neither from another host nor from the rank's own: both lack its nonce."""
+    bed = make_bed("veth", 2, jobs=[Job(1, 2)])
+    releases = [bed.run / f"release{rank}" for rank in range(2)]
+    for release in releases:
+        os.mkfifo(release, 0o666)
+    step = {"do": "allreduce", "count": 1000, "dtype": "int32"}
+    workers = launch(bed).start(
+        lambda rank: [step, {"do": "wait_fifo", "path": str(releases[rank])}, step])
+    for worker in workers:
+        worker.wait_event("step")
+    member = row(bed, "members", job=1, rank=1)
+    port, mac = int(member["address"].rsplit(":", 1)[1]), bytes.fromhex(member["mac"].replace(":", ""))
+    epoch = row(bed, "jobs", job=1)["epoch"]
+    send(bed, 0, port_unreachable(epoch, 1, 12345, port, mac), 2)
+    send(bed, 1, port_unreachable(epoch, 1, 12345, port, mac), 3)
+    send(bed, 1, port_unreachable(epoch + 1, 1, 12345, port, mac), 4)
+    for link, reason, packets in (("w0", "sender-mismatch", 2), ("w1", "sender-mismatch", 3),
+                                  ("w1", "stale-epoch", 4)):
+        bed.loop.wait(lambda: row(bed, "drops", port=link, reason=reason).get("packets") == packets,
+                      LIMIT_S, f"{packets} drops at {link} by {reason}")
+    for release in releases:
+        with open(release, "w", encoding="ascii"):
+            pass
+    for worker in workers:
+        worker.finish()

@@ -11,6 +11,7 @@ import subprocess
 import pytest
 from manager_bed import Authority
 from placement_bed import KIND, LIMIT_S, Placement, pod, started
+from testbed.free_port import free_port
 from testbed.process import Process
 
 
@@ -72,12 +73,6 @@ class Cluster(Placement):
             capture_output=True, text=True, timeout=LIMIT_S, check=False,
         )  # fmt: skip
         return json.loads(done.stdout)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @pytest.fixture(scope="module")

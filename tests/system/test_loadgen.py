@@ -114,6 +114,27 @@ def test_memif_over_dpdks_driver(memif, tmp_path):
     expect_all(bed.run("--ops", OPS, "--lose", "0.5%", "--port", f"p0={client}"), 2)
 
 
+def test_a_port_whose_rank_is_missed_is_down_and_others_listen(memif, tmp_path):
+    """C1: a server of memif without a peer is no fault until a rank behind it is in an epoch."""
+    members = "members: [{rank: 0, port: p0}, {rank: 1, port: p1}]"
+    bed = memif(3, f"id: 1, workers: 2, lease: 3600s, {members}")
+
+    def links():
+        return [row["link"] for row in json.loads(bed.show("ports", "--json"))]
+
+    assert links() == ["listening"] * 3
+    ends = [f"--port=p{i}=" + MEMIF.format(i, tmp_path).strip('"').replace("role=server", "role=client")
+            for i in range(2)]
+    process, _ = bed.start("--duration", "1000s", *ends, config=bed.part("two", [0, 1], [0]))
+    with process:
+        bed.loop.wait(lambda: json.loads(bed.show("jobs", "--json"))[0]["completions"] > 0, LIMIT_S, "ops are done")
+        assert links() == ["up", "up", "listening"]
+        process.signal(signal.SIGKILL)
+        process.wait_exit(LIMIT_S)
+        bed.loop.wait(lambda: "up" not in links(), LIMIT_S, "the peers have gone")
+        assert links() == ["down", "down", "listening"]
+
+
 def test_a_switch_that_is_not_there_is_named(memif):
     bed = memif(2, "id: 1, workers: 2")
     bed.switch.signal(signal.SIGTERM)

@@ -52,10 +52,20 @@ def test_01_a_wrong_job_id(bed):
 def test_02_a_rank_twice(bed):
     first = start_rank(bed, 0)
     bed.loop.wait(lambda: bed.switch.show("members")[0]["present"], LIMIT_S, "rank 0 has joined")
+    here = "rank 0 is already here, from 10.77.0.1 UDP port"
     for at in (0, 1):  # the same host, and another one
-        says(start_rank(bed, 0, at=at), "the rank is already there, at 10.77.0.1 UDP port",
+        says(start_rank(bed, 0, at=at, timeout=2), f"not joined within 2 s: {here}",
              "end the other process that is this rank")
     assert first.running
+    second = start_rank(bed, 0)
+    bed.loop.wait(lambda: any(here in line for line in second.stderr), LIMIT_S, "the second one says so")
+    assert first.running and second.running
+    before = bed.switch.show("members")[0]["address"]
+    first.signal(signal.SIGKILL)
+    bed.loop.wait(lambda: bed.switch.show("members")[0]["address"] != before, LIMIT_S, "the second one is in")
+    third = start_rank(bed, 1)
+    for rank in (second, third):
+        assert rank.wait_exit(LIMIT_S) == 0, rank.describe()
 
 
 def test_03_another_number_of_ranks(bed):

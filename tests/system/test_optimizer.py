@@ -270,7 +270,7 @@ def test_sigterm_keeps_the_last_step_and_metrics_tell(server):
     url = f"http://{worker_address(WORKERS)}:9400/metrics"
     fetch = f"import urllib.request; print(urllib.request.urlopen({url!r}, timeout=20).read().decode())"
     text = bed.start("scrape", [PYTHON, "-c", fetch], WORKERS).check_exit(30).text()
-    assert f'tributary_model_step{{job="1"}} {STEPS}' in text
+    assert f'tributary_model_step{{job_id="1"}} {STEPS}' in text
     assert "tributary_checkpoints_failed_total" in text
     ps.stop()
     ps.start()

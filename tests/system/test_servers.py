@@ -326,7 +326,7 @@ def test_metrics_are_served(make_servers):
     fetch = f"import urllib.request; print(urllib.request.urlopen({url!r}, timeout=20).read().decode())"
     text = bed.start("scrape", [PYTHON, "-c", fetch], WORKERS).check_exit(30).text()
     assert "tributary_server_starts_total 0" in text
-    assert 'tributary_completion_bytes_held{job="1",shard="1"} 0' in text
+    assert 'tributary_completion_bytes_held{job_id="1",shard="1"} 0' in text
 
 
 def test_a_killed_server_is_followed_and_a_restarted_one_serves_again(make_servers, launch):

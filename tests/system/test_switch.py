@@ -59,7 +59,7 @@ def test_metrics_endpoint(make_bed, launch):
         text = curl.check_exit(30).text()
     for name in ("tributary_build_info", "tributary_port_", "tributary_drop", "tributary_job_"):
         assert f"\n{name}" in text, name
-    assert 'job="1"' in text
+    assert 'job_id="1"' in text
 
 
 def test_memif_clients_that_leave_before_hello(make_bed, launch):

@@ -125,7 +125,7 @@ def test_c3_a_task_crosses_each_link_once_and_a_second_main_is_refused(make_tree
     bed.loop.wait(lambda: not all(one.running for one in mains), LIMIT_S, "one main is refused")
     refused, main = sorted(mains, key=lambda one: one.running)
     assert refused.returncode == 1 and main.running, refused.describe()
-    assert "the rank is already there, at 10.77.0.10 UDP port" in "\n".join(refused.stderr), refused.describe()
+    assert "rank 0 is already here, from 10.77.0.10 UDP port" in "\n".join(refused.stderr), refused.describe()
     workers = [members.worker(name) for name in WORKERS]
     ends_well([main, *workers])
     assert main.stdout[-1] == single(bed, *size)

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "tests/worker/simulated_cluster.h"
 
 namespace tributary::worker {
@@ -107,6 +109,56 @@ TEST(Faults, RestartedRankEndsTheEpochAndTheNextOneForms) {
   EXPECT_THAT(b.op.failure->ranks, ElementsAre(2u));
   expect_nothing_held(cluster);
   expect_next_epoch_works(cluster);
+}
+
+// A job whose ranks compute: no op is open.
+class SecondProcess : public ::testing::Test {
+ protected:
+  void begin(std::uint64_t seed, const NetworkModel& model = {}) {
+    cluster_.emplace(seed, job(Duration::seconds(3), Duration::seconds(1)), model);
+    ASSERT_TRUE(cluster_->start_all());
+    second_ = cluster_->create_second(0);
+  }
+  Session& second() { return cluster_->session(second_); }
+  bool is_second_in() { return second().state() == SessionState::running; }
+
+  std::optional<SimulatedCluster> cluster_;
+  std::uint32_t second_ = 0;
+};
+
+// Each lost packet is a question or an answer that does not come.
+TEST_F(SecondProcess, Rule1_NeverEndsAnEpochThatIsAlive) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    NetworkModel model;
+    model.loss_ppm = 20'000;
+    begin(seed, model);
+    cluster_->run_for(Duration::seconds(61));
+    for (std::uint32_t rank = 0; rank < 3; ++rank)
+      ASSERT_EQ(cluster_->session(rank).state(), SessionState::running) << "seed " << seed;
+    ASSERT_EQ(second().state(), SessionState::failed);
+    EXPECT_THAT(second().failure()->text,
+                HasSubstr("within 60 s: rank 0 is already here, from 10.77.0.1 UDP port 40000"));
+  }
+}
+
+TEST_F(SecondProcess, Rule1_IsInWhenTheFirstOneHasLeft) {
+  begin(kSeed);
+  cluster_->run_for(Duration::seconds(20));
+  EXPECT_EQ(second().taken_by(), "rank 0 is already here, from 10.77.0.1 UDP port 40000");
+  for (std::uint32_t rank = 0; rank < 3; ++rank) cluster_->session(rank).leave(cluster_->now());
+  for (std::uint32_t rank = 1; rank < 3; ++rank) cluster_->create(rank);
+  EXPECT_TRUE(cluster_->run_until([&] { return is_second_in(); }, Duration::ms(210)));
+}
+
+TEST_F(SecondProcess, Rule1_IsInWhenTheFirstOneHasDied) {
+  begin(kSeed);
+  cluster_->run_for(Duration::seconds(20));
+  cluster_->set_dead(0, true);
+  const auto ended = [&] { return cluster_->session(1).state() == SessionState::failed; };
+  EXPECT_TRUE(cluster_->run_until(ended, Duration::ms(620)));
+  EXPECT_THAT(cluster_->session(1).failure()->text, HasSubstr("rank 0 restarted and joined anew"));
+  for (std::uint32_t rank = 1; rank < 3; ++rank) cluster_->create(rank);
+  EXPECT_TRUE(cluster_->run_until([&] { return is_second_in(); }, Duration::ms(110)));
 }
 
 TEST(Faults, RestartedSwitchIsNoticedByEveryRank) {

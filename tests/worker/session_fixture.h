@@ -113,6 +113,17 @@ class SessionTest : public ::testing::Test {
     h.epoch = 0;
     receive(h, &w);
   }
+  // The answer to a JOIN that another process has this rank: at that address, if it has answered.
+  void receive_refusal(std::uint32_t ipv4 = 0, std::uint16_t udp_port = 0) {
+    wire::ExtensionWriter w(room);
+    w.add_nonce(kNonce);
+    wire::Header h = from_switch(wire::PacketType::nack);
+    h.epoch = 0;
+    h.reason = wire::Reason::sender_mismatch;
+    h.slot = ipv4;
+    h.op = udp_port;
+    receive(h, &w);
+  }
   static wire::Header result_of(const Sent& contribution) {
     wire::Header h = contribution.header;
     h.type = wire::PacketType::result;

@@ -46,7 +46,15 @@ void SimulatedCluster::restart_switch(std::uint16_t first_epoch) {
 }
 
 void SimulatedCluster::create(std::uint32_t rank) {
-  Node& node = ranks_[rank];
+  create(ranks_[rank], rank, static_cast<std::uint16_t>(40000 + rank));
+}
+
+std::uint32_t SimulatedCluster::create_second(std::uint32_t rank) {
+  create(ranks_.emplace_back(), rank, static_cast<std::uint16_t>(41000 + rank));
+  return static_cast<std::uint32_t>(ranks_.size() - 1);
+}
+
+void SimulatedCluster::create(Node& node, std::uint32_t rank, std::uint16_t udp_port) {
   SessionOptions o;
   o.job = config_.jobs[0].id;
   o.rank = rank;
@@ -56,7 +64,8 @@ void SimulatedCluster::create(std::uint32_t rank) {
   o.op_timeout = Duration::seconds(60);
   o.loss_group = loss_group_;
   node.session = std::make_unique<Session>(o, now_);
-  node.udp_port = static_cast<std::uint16_t>(40000 + rank);
+  node.rank = rank;
+  node.udp_port = udp_port;
   node.dead = false;
 }
 
@@ -92,8 +101,7 @@ void SimulatedCluster::step() {
 }
 
 void SimulatedCluster::poll_all() {
-  for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
-    Node& node = ranks_[r];
+  for (Node& node : ranks_) {
     if (node.dead) continue;
     do {
       node.session->poll(now_, batch_);
@@ -104,7 +112,7 @@ void SimulatedCluster::poll_all() {
       for (std::size_t i = 0; i < accepted; ++i) {
         const Datagram& d = batch_.datagrams()[i];
         ++sent_[static_cast<std::size_t>(batch_.tag(i).type)];
-        transmit(kSwitch, r, node.udp_port, joined(d.head, d.payload));
+        transmit(kSwitch, node.rank, node.udp_port, joined(d.head, d.payload));
       }
       if (accepted < batch_.size()) {
         node.session->rejected(batch_, accepted);
@@ -145,8 +153,9 @@ void SimulatedCluster::deliver(const Flight& f) {
     flush_outbox();
     return;
   }
-  Node& node = ranks_[static_cast<std::size_t>(f.to)];
-  if (!node.dead && node.udp_port == f.port) node.session->on_packet(*packet, now_);
+  for (const Node& node : ranks_)
+    if (!node.dead && static_cast<int>(node.rank) == f.to && node.udp_port == f.port)
+      node.session->on_packet(*packet, now_);
 }
 
 void SimulatedCluster::flush_outbox() {
@@ -162,8 +171,7 @@ void SimulatedCluster::flush_outbox() {
       continue;
     }
     for (const aggregator::Member& member : engine_->members(o.header.job).list) {
-      const std::uint16_t port = member.peer.port();
-      transmit(port, 0, ranks_[port].udp_port, bytes);
+      transmit(member.peer.port(), 0, static_cast<std::uint16_t>(member.peer.flow()), bytes);
     }
   }
   outbox_->clear();

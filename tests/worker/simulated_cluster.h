@@ -31,6 +31,8 @@ class SimulatedCluster {
 
   // A new session for this rank, as after a restart of its process.
   void create(std::uint32_t rank);
+  // Another process of this rank's host joins as that rank, too; returns its number for session().
+  std::uint32_t create_second(std::uint32_t rank);
   [[nodiscard]] Session& session(std::uint32_t rank) { return *ranks_[rank].session; }
   [[nodiscard]] Instant now() const { return now_; }
   [[nodiscard]] Prng& prng() { return prng_; }
@@ -66,8 +68,8 @@ class SimulatedCluster {
   struct Node {
     std::unique_ptr<Session> session;
     bool dead = false;
-    std::uint16_t udp_port = 0;  // a new one for each incarnation
-    std::uint64_t nonce = 0;
+    std::uint32_t rank = 0;
+    std::uint16_t udp_port = 0;
   };
   struct Flight {
     Instant at;
@@ -80,6 +82,7 @@ class SimulatedCluster {
   };
   static constexpr int kSwitch = -1;
 
+  void create(Node& node, std::uint32_t rank, std::uint16_t udp_port);
   void step();
   void poll_all();
   void deliver(const Flight& f);
@@ -94,7 +97,7 @@ class SimulatedCluster {
   std::uint32_t loss_group_;
   std::unique_ptr<aggregator::Engine> engine_;
   std::unique_ptr<aggregator::Outbox> outbox_;
-  std::vector<Node> ranks_;
+  std::vector<Node> ranks_;  // and second processes
   std::priority_queue<Flight, std::vector<Flight>, std::greater<>> flights_;
   Instant now_ = Instant::from_ns(1'000'000'000);
   Instant next_expire_;

@@ -2,6 +2,10 @@
 // callback runs it, writes to stdout, and throws on failure or sets `exit_status`.
 #pragma once
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "tools/cli/app.h"
 
 namespace tributary::client {
@@ -14,6 +18,7 @@ void add_show(cli::App& app);
 void add_exclude(cli::App& app);
 void add_drain(cli::App& app);
 void add_place_host(cli::App& app);
+void add_forget_term(cli::App& app);
 void add_events(cli::App& app);
 void add_top(cli::App& app);
 void add_reload(cli::App& app);
@@ -32,5 +37,9 @@ void add_device(cli::App& app);
 void add_topology(cli::App& app);
 void add_stragglers(cli::App& app);
 void add_run(cli::App& app, int& exit_status);
+// `behind`: the words behind "--".
+using PassedWords = std::optional<std::vector<std::string>>;
+void add_mpirun(cli::App& app, const PassedWords& behind, int& exit_status);
+void add_mpi_rank(cli::App& app, const PassedWords& behind, int& exit_status);
 
 }  // namespace tributary::client

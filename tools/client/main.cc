@@ -4,11 +4,13 @@
 #include <stdexcept>
 
 #include "tools/client/commands.h"
+#include "tools/client/mpi/behind_mark.h"
 #include "tools/program/standard_output.h"
 
 int main(int argc, char** argv) {
   using namespace tributary::client;
   int exit_status = 0;
+  const PassedWords behind = cut_behind_mark(argc, argv);
   tributary::cli::App app("Client of Tributary, the switch that sums tensors in the network.",
                           "tributary");
   app.set_version_flag("--version", "tributary " TRIBUTARY_VERSION);
@@ -22,6 +24,7 @@ int main(int argc, char** argv) {
   add_exclude(app);
   add_drain(app);
   add_place_host(app);
+  add_forget_term(app);
   add_reload(app);
   add_set(app);
   add_capture(app);
@@ -38,6 +41,8 @@ int main(int argc, char** argv) {
   add_topology(app);
   add_stragglers(app);
   add_run(app, exit_status);
+  add_mpirun(app, behind, exit_status);
+  add_mpi_rank(app, behind, exit_status);
   try {
     if (const auto status = app.run(argc, argv)) return *status;
   } catch (const std::invalid_argument& error) {

@@ -143,7 +143,7 @@ void collect_models(control::Families& out, const ServerLoop& loop) {
       const Counter* const counter = counter_of(place);
       if (counter == nullptr) continue;
       if (made == nullptr) made = &family(out, name, help, gauge);
-      sample(*made, {{"job", std::to_string(server.job(place).limits.id)}}, number(*counter));
+      sample(*made, {control::job_label(server.job(place).limits.id)}, number(*counter));
     }
   };
   const auto of_model = [&](Counter completion::ModelCounters::*member) {

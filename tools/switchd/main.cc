@@ -37,6 +37,7 @@
 #include "control/stragglers/straggler_watch.h"
 #include "control/telemetry/report_thread.h"
 #include "dataplane/port/eal.h"
+#include "dataplane/port/kernel_interface.h"
 #include "dataplane/rdma/rdma_memory.h"
 #include "dataplane/switch/switch.h"
 #include "tools/cli/app.h"
@@ -84,6 +85,15 @@ void warn_of_drivers(const config::SwitchConfig& config, const Options& options)
         !doubt.empty())
       report_warning(options.config_path + ": warning: port " + port.name + " (" + port.devargs +
                      "): " + doubt);
+}
+
+void warn_of_interfaces(const config::SwitchConfig& config, const Options& options) {
+  for (const auto& port : config.ports)
+    if (const std::string missing =
+            dataplane::missing_interface(config::parse_devargs(port.devargs));
+        port.required && !missing.empty())
+      report_warning(options.config_path + ": warning: would not start here: port " + port.name +
+                     " (" + port.devargs + "): there is no interface '" + missing + "' here");
 }
 
 // A file may be checked on another machine than the one it is for, or where fewer CPUs are allowed:
@@ -159,7 +169,19 @@ void write_event(const control::Event& event) {
   tools::write_log(event.level, job + event.text);
 }
 
-using Tell = std::function<void(const std::string&)>;
+// Puts lines about the switch as a whole into the event log.
+class Tell {
+ public:
+  explicit Tell(control::EventLog& log) : log_(log) {}
+  void operator()(const std::string& line) const { add(LogLevel::notice, line); }
+  void warn(const std::string& line) const { add(LogLevel::warning, line); }
+
+ private:
+  void add(LogLevel level, const std::string& line) const {
+    log_.add({std::chrono::system_clock::now(), level, "switch", {}, line});
+  }
+  control::EventLog& log_;
+};
 
 std::string reloaded(const std::string& path, const std::string& text, const Tell& tell) {
   tell("reloaded " + path + ": " + text);
@@ -169,7 +191,10 @@ std::string reloaded(const std::string& path, const std::string& text, const Tel
 std::string reload(control::RunningConfig& running, const std::string& path, const Tell& tell) try {
   return reloaded(path, running.reload(), tell);
 } catch (const control::TakenButNotWhole& change) {
-  reloaded(path, change.what(), tell);
+  tell.warn("reloaded " + path + ": " + change.what());
+  throw;
+} catch (const std::exception& error) {
+  tell.warn(std::string("not reloaded: ") + error.what());
   throw;
 }
 
@@ -178,9 +203,9 @@ void reload_on_signal(control::RunningConfig& running, const std::string& path, 
   try {
     reloaded(path, running.reload_patiently(), tell);
   } catch (const control::TakenButNotWhole& change) {
-    reloaded(path, change.what(), tell);
+    tell.warn("reloaded " + path + ": " + change.what());
   } catch (const std::exception& error) {
-    tell(std::string("not reloaded: ") + error.what());
+    tell.warn(std::string("not reloaded: ") + error.what());
   }
 }
 
@@ -193,7 +218,7 @@ nlohmann::ordered_json set_keys(control::RunningConfig& running, const control::
          key["to"].get<std::string>());
   return answer;
 } catch (const control::TakenButNotWhole& change) {
-  tell(std::string("set: ") + change.what());
+  tell.warn(std::string("set: ") + change.what());
   throw;
 }
 
@@ -264,6 +289,17 @@ Start load(const Options& options, const std::string& text) {
   return start;
 }
 
+// The actions of the running configuration: read the file, compare, apply, keep.
+control::RunningConfig::Shell shell(const Options& options, dataplane::Switch& sw,
+                                    Changer& changer) {
+  const tools::AssignedFiles files(options.assigned_path);
+  return {[&options] { return config::read_file(options.config_path); },
+          [&sw](const config::SwitchConfig& next) { return sw.compare(next); },
+          [&changer](const config::SwitchConfig& next) { return changer.apply(next); },
+          [files](const std::string& text) { files.keep(text); },
+          [files](std::uint64_t term) { files.keep_term(term); }};
+}
+
 int serve(Start start, const Options& options) {
   const config::SwitchConfig& config = start.config;
   tools::Daemon daemon;
@@ -271,9 +307,7 @@ int serve(Start start, const Options& options) {
   environment.log_level = options.dpdk_log_level;
   const dataplane::Eal eal(dataplane::eal_arguments(config, environment));
   control::EventLog log(write_event);
-  const auto tell = [&log](const std::string& line) {
-    log.add({std::chrono::system_clock::now(), LogLevel::notice, "switch", {}, line});
-  };
+  const Tell tell(log);
   dataplane::Switch sw(config, tell);
   control::Show show(sw);
   std::optional<control::MetricsServer> metrics;
@@ -281,15 +315,8 @@ int serve(Start start, const Options& options) {
   std::optional<Changer> changer(std::in_place, sw, tell);
   std::optional<control::EventWatch> events(
       std::in_place, [&sw] { return control::look_at(sw); }, log);
-  const tools::AssignedFiles files(options.assigned_path);
-  control::RunningConfig running(
-      std::move(start.document),
-      {[&] { return config::read_file(options.config_path); },
-       [&](const config::SwitchConfig& next) { return sw.compare(next); },
-       [&](const config::SwitchConfig& next) { return changer->apply(next); },
-       [&](const std::string& text) { files.keep(text); },
-       [&](std::uint64_t term) { files.keep_term(term); }},
-      std::move(start.kept.document), start.kept.latest);
+  control::RunningConfig running(std::move(start.document), shell(options, sw, *changer),
+                                 std::move(start.kept.document), start.kept.latest);
   std::optional<control::CollisionWatch> collisions(
       std::in_place, sw, tell,
       [&](const control::CollisionRemedy& remedy) { remedy_collisions(running, remedy, tell); });
@@ -360,6 +387,7 @@ int run(const Options& options) {
     std::printf("%s", config::describe_tree(config).c_str());
   if (options.check) {
     warn_of_cpus(config, options);
+    warn_of_interfaces(config, options);
     std::printf("%s%s: good\n", memory_text(config).c_str(), options.config_path.c_str());
   }
   if (options.check || options.print_config) return 0;

@@ -204,6 +204,7 @@ tributary_status tributary_create(const tributary_options* options,
     c.op_timeout = seconds(o.op_timeout_seconds, "op_timeout_seconds");
     c.loss_group = o.loss_group;
     c.at_host = o.at_host != 0;
+    c.fail_if_taken = o.fail_if_taken != 0;
     c.retry = retry_of(o.retry);
     c.retry_timeout = seconds(o.retry_timeout_seconds, "retry_timeout_seconds");
     if (o.host_config != nullptr) c.host_config = o.host_config;

@@ -63,6 +63,9 @@ struct CommunicatorOptions {
   std::string address = {};
   Duration join_timeout = Duration::seconds(60);  // for all ranks to appear
   Duration op_timeout = Duration::seconds(60);    // from the op's turn to its last result
+  // Another process that has this rank may be about to end, so create() repeats its JOIN until
+  // `join_timeout`. If set, create() fails as soon as that process has answered the switch.
+  bool fail_if_taken = false;
   // How losses are found. 0: each chunk has its own timer. N, a power of two up to kMaxLossGroup:
   // results are checked in groups of N consecutive chunks of a shard, at most the window, and a
   // group's missing ones are asked for together (docs/operating/slow-jobs.md says when to use it).
@@ -87,6 +90,9 @@ struct CommunicatorOptions {
   // If set, calls that wait (create(), put(), get(), resize()) call it every 50 ms, on their
   // caller's thread; true ends them with a CommunicatorError.
   std::function<bool()> cancelled = {};
+  // create() calls it once, on its caller's thread, when it waits for another process that has this
+  // rank; with a sentence that names its address. Not set: the sentence goes to stderr.
+  std::function<void(const std::string&)> notice = {};
 };
 
 // Cumulative since create(). Bytes are payload bytes.

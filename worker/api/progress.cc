@@ -108,8 +108,14 @@ void Progress::abandon() {
 
 bool Progress::wait_joined(Duration limit) {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, std::chrono::nanoseconds(limit.to_ns()),
-                           [this] { return joined_; });
+  return changed_.wait_for(lock, std::chrono::nanoseconds(limit.to_ns()), [this] {
+    return joined_ || notice_;
+  }) && joined_;
+}
+
+std::optional<std::string> Progress::take_notice() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(notice_, std::nullopt);
 }
 
 void Progress::reserve(Request::State& op, const CallMemory& memory) {
@@ -335,7 +341,8 @@ void Progress::share_failure() {
 // lets create() return. No op is accepted before, so no data was sent that a result could
 // answer.
 void Progress::start_if_joined() {
-  if (settled_ || first().state() == SessionState::joining) return;
+  if (settled_) return;
+  if (first().state() == SessionState::joining) return note_taken();
   if (!started_) {
     started_ = true;
     try {
@@ -355,6 +362,16 @@ void Progress::start_if_joined() {
   }
   share_failure();
   settle();
+}
+
+void Progress::note_taken() {
+  if (noted_ || resuming_) return;
+  std::string by = first().taken_by();
+  if (by.empty()) return;
+  noted_ = true;
+  const std::lock_guard lock(mutex_);
+  notice_ = std::move(by);
+  changed_.notify_all();
 }
 
 // Ops are taken from now on; where joining has failed, to fail for the same cause.

@@ -57,8 +57,11 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // True once joined or failed; see join_failure().
+  // Waits until joined or failed, see join_failure(), or until there is a notice; true for the
+  // former.
   bool wait_joined(Duration limit);
+  // While joining: what the caller of create() should know, once; see Session::taken_by().
+  std::optional<std::string> take_notice();
   [[nodiscard]] const std::optional<Failure>& join_failure() const { return join_failure_; }
   // Only after joining. Of the latest epoch that all planes have joined; any thread.
   [[nodiscard]] std::uint16_t epoch() const { return epoch_.load(std::memory_order_relaxed); }
@@ -131,6 +134,7 @@ class Progress {
   void share_failure();
   void take_end();
   void start_if_joined();
+  void note_taken();
   bool send_batches(Instant now);
   void publish_finished(Instant now);
   [[nodiscard]] bool all_left() const;
@@ -189,6 +193,7 @@ class Progress {
   bool sent_full_batch_ = false;   // in this turn: there is more
   bool started_ = false;           // the transport knows START, or never will
   bool settled_ = false;           // all planes run, or have failed
+  bool noted_ = false;             // there was a notice
   std::vector<State> taken_;       // from inbox_, in this turn
   std::vector<State> ended_;       // in this turn; their waiters do not know yet
 
@@ -197,6 +202,7 @@ class Progress {
   std::vector<State> inbox_;
   OpenMemory open_memory_;  // memory of those
   bool joined_ = false;     // or failed
+  std::optional<std::string> notice_;
   std::optional<Failure> join_failure_;
   std::optional<Failure> end_;  // see end()
   State vote_;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <random>
+#include <utility>
 
 #include "core/op_number.h"
 #include "worker/agreement/size_vote.h"
@@ -45,6 +47,7 @@ std::unique_ptr<Progress> start_progress(const CommunicatorOptions& options,
   s.size = options.size;
   s.nonce = random_nonce();
   s.join_timeout = options.join_timeout;
+  s.fail_if_taken = options.fail_if_taken;
   s.join_spent = Duration::ns(taken.count());
   s.op_timeout = options.op_timeout;
   s.loss_group = options.loss_group;
@@ -57,6 +60,16 @@ std::unique_ptr<Progress> start_progress(const CommunicatorOptions& options,
   if (options.retry == tributary::Retry::ops)
     retry = Progress::RetryOptions{options.retry_timeout, options.retry_bytes};
   return std::make_unique<Progress>(std::move(transport), s, retry);
+}
+
+// Another process has this rank.
+void tell(const CommunicatorOptions& options, const std::string& by) {
+  const std::string text = "job " + std::to_string(options.job) + ": " + by +
+                           "; this process joins when that one has gone, and waits " +
+                           std::to_string(options.join_timeout.to_ns() / 1'000'000'000) +
+                           " s at most";
+  if (options.notice) return options.notice(text);
+  std::fprintf(stderr, "tributary: %s\n", text.c_str());
 }
 
 void add(CommunicatorStats& all, const CommunicatorStats& one) {
@@ -105,9 +118,13 @@ Switches::Switches(const CommunicatorOptions& options) : options_(options), size
 }
 
 void Switches::join() {
+  bool told = false;
   for (const auto& progress : all_) {
-    while (!progress->wait_joined(options_.cancelled ? kLookPeriod : Duration::seconds(3600)))
+    while (!progress->wait_joined(options_.cancelled ? kLookPeriod : Duration::seconds(3600))) {
+      if (const auto by = progress->take_notice(); by && !std::exchange(told, true))
+        tell(options_, *by);
       if (options_.cancelled && options_.cancelled()) throw_cancelled(options_.job);
+    }
     if (const auto& failure = progress->join_failure())
       throw CommunicatorError(failure->reason, failure->ranks, failure->text);
   }

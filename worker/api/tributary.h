@@ -116,6 +116,10 @@ typedef struct tributary_options {
    * of the environment, or none. */
   const char* retry;
   double retry_timeout_seconds; /* for all ranks to meet again */
+  /* Another process that has this rank may be about to end, so tributary_create says so on stderr
+   * and waits for that, until the join timeout. Not 0: it fails as soon as that process has
+   * answered the switch. */
+  uint32_t fail_if_taken;
 } tributary_options;
 
 /* Cumulative since tributary_create. Bytes are payload bytes. */

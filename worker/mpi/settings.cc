@@ -9,11 +9,11 @@
 namespace tributary::mpi {
 namespace {
 
-constexpr std::array<const char*, 7> kVariables = {
-    "TRIBUTARY_JOBS",          "TRIBUTARY_JOB",
-    "TRIBUTARY_MPI_TIMEOUT",   "TRIBUTARY_MPI_JOIN_TIMEOUT",
-    "TRIBUTARY_MPI_LOG",       "TRIBUTARY_MPI_THRESHOLD",
-    "TRIBUTARY_MPI_BIND_WORLD"};
+constexpr std::array<const char*, 8> kVariables = {
+    "TRIBUTARY_JOBS",           "TRIBUTARY_JOB",
+    "TRIBUTARY_MPI_TIMEOUT",    "TRIBUTARY_MPI_JOIN_TIMEOUT",
+    "TRIBUTARY_MPI_LOG",        "TRIBUTARY_MPI_THRESHOLD",
+    "TRIBUTARY_MPI_BIND_WORLD", "TRIBUTARY_MPI_COUNTS"};
 constexpr std::uint32_t kMostJobs = 65536;
 constexpr double kDefaultTimeoutSeconds = 3600;
 constexpr double kDefaultJoinTimeoutSeconds = 30;
@@ -126,6 +126,8 @@ void take(std::string_view name, std::string_view value, Settings& s) {
     s.bind_world = parse_switch(name, value);
   } else if (name == "TRIBUTARY_MPI_LOG") {
     s.log = parse_switch(name, value);
+  } else if (name == "TRIBUTARY_MPI_COUNTS") {
+    s.counts = parse_switch(name, value);
   }
 }
 

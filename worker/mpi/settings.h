@@ -10,6 +10,7 @@
 //   TRIBUTARY_MPI_JOIN_TIMEOUT  seconds that a communicator's ranks wait for their job
 //   TRIBUTARY_MPI_BIND_WORLD    1: MPI_Init binds a job to MPI_COMM_WORLD
 //   TRIBUTARY_MPI_LOG           1: logs on stderr the route of each call, and the reason
+//   TRIBUTARY_MPI_COUNTS        1: MPI_Finalize prints on stderr how many calls went where
 //
 // Only rank 0 of MPI_COMM_WORLD reads all but the address: the ranks must decide alike.
 #pragma once
@@ -50,6 +51,7 @@ struct Settings {
   Duration join_timeout;
   bool bind_world = false;
   bool log = false;
+  bool counts = false;
 
   [[nodiscard]] std::size_t threshold_of(Kind kind) const {
     return threshold[static_cast<std::size_t>(kind)];

@@ -414,7 +414,7 @@ std::unique_ptr<PyCommunicator> init(const py::int_& job, const OptionalInt& ran
                                      double op_timeout, const py::int_& loss_group,
                                      const std::string& host_config, const std::string& host_node,
                                      bool at_host, const std::optional<std::string>& retry,
-                                     double retry_timeout) {
+                                     double retry_timeout, bool fail_if_taken) {
   CommunicatorOptions options;
   options.job = u32_of("job", job);
   if (rank.has_value() != size.has_value())
@@ -431,6 +431,7 @@ std::unique_ptr<PyCommunicator> init(const py::int_& job, const OptionalInt& ran
   options.host_config = host_config;
   options.host_node = host_node;
   options.at_host = at_host;
+  options.fail_if_taken = fail_if_taken;
   options.retry = retry_of(retry);
   options.retry_timeout = seconds_of("retry_timeout", retry_timeout);
   return std::make_unique<PyCommunicator>(options);

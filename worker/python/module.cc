@@ -46,6 +46,8 @@ retry: "ops": operations of an epoch that a dead switch or link has ended are do
     one, exactly once for this program, and equally on all ranks; all of them say so. "none": they
     fail. None: TRIBUTARY_RETRY of the environment, or "none".
 retry_timeout: seconds for all ranks to meet again.
+fail_if_taken: another process that has this rank may be about to end, so init() says so on stderr and
+    waits for that, until join_timeout. True: it fails as soon as that process has answered the switch.
 
 Raises ValueError for bad arguments, tributary.Error if the job cannot be joined. Ctrl-C works.)";
 
@@ -320,5 +322,6 @@ PYBIND11_MODULE(_native, m) {
         py::arg("size") = py::none(), py::arg("address") = py::none(),
         py::arg("join_timeout") = 60.0, py::arg("op_timeout") = 60.0, py::arg("loss_group") = 0,
         py::arg("host_config") = "", py::arg("host_node") = "", py::arg("at_host") = false,
-        py::arg("retry") = py::none(), py::arg("retry_timeout") = 30.0, kInitDoc);
+        py::arg("retry") = py::none(), py::arg("retry_timeout") = 30.0,
+        py::arg("fail_if_taken") = false, kInitDoc);
 }

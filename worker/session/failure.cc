@@ -72,7 +72,7 @@ std::string address_text(std::uint32_t ipv4, std::uint32_t udp_port) {
   return text + " UDP port " + std::to_string(udp_port);
 }
 
-std::string refusal_text(const wire::Header& nack) {
+std::string refusal_text(const wire::Header& nack, std::uint32_t rank) {
   switch (nack.reason) {
     case Reason::unknown_job: return "the switch has no such job";
     case Reason::not_joined: return "the switch does not know this member; it was restarted?";
@@ -80,9 +80,7 @@ std::string refusal_text(const wire::Header& nack) {
       return "the switch runs another epoch: it was restarted, or the job was started anew";
     case Reason::bad_rank: return "the rank is outside the job, or not allowed on this port";
     case Reason::sender_mismatch:
-      if (nack.slot != 0)
-        return "the rank is already there, at " + address_text(nack.slot, nack.op) +
-               ", and answers";
+      if (nack.slot != 0) return already_here(rank, nack);
       return "the rank is bound to another port or address, whose lease has not lapsed";
     case Reason::job_size_mismatch: return "the switch has another worker count for this job";
     case Reason::aborted: return "the epoch was aborted";
@@ -102,6 +100,10 @@ std::string refusal_text(const wire::Header& nack) {
 }
 
 }  // namespace
+
+std::string already_here(std::uint32_t rank, const wire::Header& nack) {
+  return the_rank(rank) + " is already here, from " + address_text(nack.slot, nack.op);
+}
 
 std::string rank_list(std::span<const std::uint32_t> ranks) {
   constexpr std::size_t kMost = 16;
@@ -219,7 +221,7 @@ Failure refused(const wire::Packet& nack, std::uint32_t rank, std::uint32_t own_
   return {h.reason,
           {},
           job_text(h.job) + ": the switch refused rank " + std::to_string(rank) + " of " +
-              std::to_string(own_size) + " (" + name_of(h.reason) + "): " + refusal_text(h),
+              std::to_string(own_size) + " (" + name_of(h.reason) + "): " + refusal_text(h, rank),
           {}};
 }
 
@@ -262,17 +264,15 @@ Failure timed_out(const OpTimeout& t) {
   return f;
 }
 
-Failure join_timed_out(std::uint32_t job, Duration limit, const std::string& switch_name,
-                       bool answered, std::span<const std::uint32_t> missing,
-                       const wire::Header& last_refusal) {
-  Failure f{last_refusal.reason, {missing.begin(), missing.end()}, {}, {}};
-  f.text = job_text(job) + ": timed out: not joined within " + seconds(limit) + ": ";
-  if (last_refusal.reason != Reason::none)
-    f.text += refusal_text(last_refusal);
-  else if (!answered)
-    f.text += "the switch did not answer at " + switch_name;
+Failure join_timed_out(const JoinTimeout& t) {
+  Failure f{t.last_refusal.reason, {t.missing.begin(), t.missing.end()}, {}, {}};
+  f.text = job_text(t.job) + ": timed out: not joined within " + seconds(t.limit) + ": ";
+  if (t.last_refusal.reason != Reason::none)
+    f.text += refusal_text(t.last_refusal, t.rank);
+  else if (!t.answered)
+    f.text += "the switch did not answer at " + t.switch_name;
   else
-    f.text += "waiting for " + rank_list(missing);
+    f.text += "waiting for " + rank_list(t.missing);
   return f;
 }
 

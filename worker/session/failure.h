@@ -48,10 +48,19 @@ struct OpTimeout {
   std::size_t packet_bytes = 0;            // of the chunk, if no packet as large has come; else 0
 };
 Failure timed_out(const OpTimeout& t);
-// `last_refusal`: a NACK after which JOIN was repeated; of reason none if there was none.
-Failure join_timed_out(std::uint32_t job, Duration limit, const std::string& switch_name,
-                       bool answered, std::span<const std::uint32_t> missing,
-                       const wire::Header& last_refusal);
+// The facts about a rank that has not joined in time.
+struct JoinTimeout {
+  std::uint32_t job = 0;
+  std::uint32_t rank = 0;
+  Duration limit;
+  std::string switch_name;
+  bool answered = false;
+  std::span<const std::uint32_t> missing;
+  wire::Header last_refusal;  // JOIN was repeated after this NACK; of reason none: there was none
+};
+Failure join_timed_out(const JoinTimeout& t);
+// NACK(sender_mismatch) names the process that has the rank: "rank 1 is already here, from ...".
+std::string already_here(std::uint32_t rank, const wire::Header& nack);
 // No answer within so long: the switch has died, or the way to it.
 Failure fell_silent(std::uint32_t job, Duration limit, const std::string& switch_name);
 // The epoch has used all op numbers.

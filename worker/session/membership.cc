@@ -7,11 +7,10 @@ constexpr Duration kJoinPeriod = Duration::ms(100);
 constexpr Duration kQuickPeriod = Duration::ms(10);
 constexpr Duration kLeavePeriod = Duration::ms(20);
 
-// Bound to a place whose lease will lapse, or two switches read a new tree one after the other:
-// JOIN goes on until then, or until the timeout. Not where the process that has the rank has
-// answered the switch, which then names its address.
+// Another process has the rank, and may end; or the place's lease will lapse; or two switches read
+// a new tree one after the other: JOIN goes on until then, or until the timeout.
 bool may_be_mended(const wire::Header& nack) {
-  return (nack.reason == wire::Reason::sender_mismatch && nack.slot == 0) ||
+  return nack.reason == wire::Reason::sender_mismatch ||
          nack.reason == wire::Reason::configuration_changed ||
          nack.reason == wire::Reason::planes_mismatch;
 }

@@ -37,6 +37,10 @@ class Membership {
   void wait();
   // NACK of a JOIN. Returns false if it is final: no event before the limit can change it.
   bool refuse(const wire::Header& nack);
+  // The last answer was that another process has this rank, and has answered the switch.
+  [[nodiscard]] bool is_taken() const {
+    return last_refusal_.reason == wire::Reason::sender_mismatch && last_refusal_.slot != 0;
+  }
   // START. Returns false if the place that it gives does not exist.
   bool admit(const wire::Header& start);
   // ABORT or NACK: the switch does not know this rank any more.

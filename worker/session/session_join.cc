@@ -19,9 +19,10 @@ void Session::poll_join(Instant now, SendBatch& batch) {
   switch (membership_.poll_join(now)) {
     case Membership::Step::wait: return;
     case Membership::Step::give_up:
-      return fail(join_timed_out(
-          options_.job, options_.join_timeout, options_.switch_name + options_.silence_hint,
-          last_heard_.has_value(), missing_.get(), membership_.last_refusal()));
+      return fail(
+          join_timed_out({options_.job, options_.rank, options_.join_timeout,
+                          options_.switch_name + options_.silence_hint, last_heard_.has_value(),
+                          missing_.get(), membership_.last_refusal()}));
     case Membership::Step::send: break;
   }
   std::array<std::byte, 40> room;
@@ -41,12 +42,18 @@ void Session::on_packet_joining(const wire::Packet& packet, Instant now) {
     case wire::PacketType::pending: membership_.wait(); return missing_.narrow(packet);
     case wire::PacketType::start: return on_start(packet, now);
     case wire::PacketType::nack:
-      if (membership_.refuse(packet.header)) return;
+      if (membership_.refuse(packet.header) && !(options_.fail_if_taken && membership_.is_taken()))
+        return;
       return fail(ends_epochs(packet.header.reason)
                       ? aborted(packet)
                       : refused(packet, options_.rank, options_.size));
     default: return drop(DropReason::bad_type);
   }
+}
+
+std::string Session::taken_by() const {
+  if (state_ != SessionState::joining || !membership_.is_taken()) return {};
+  return already_here(options_.rank, membership_.last_refusal());
 }
 
 void Session::on_start(const wire::Packet& packet, Instant now) {

@@ -18,7 +18,8 @@ struct SessionOptions {
   std::uint64_t nonce = 0;        // random: tells this incarnation of the rank from earlier ones
   wire::Resumption resumes = {};  // the epoch that this one follows, after a drain
   Duration join_timeout = Duration::seconds(60);
-  Duration join_spent;  // part of it, spent before the first session
+  Duration join_spent;         // part of it, spent before the first session
+  bool fail_if_taken = false;  // see worker/api/communicator.h
   Duration op_timeout = Duration::seconds(60);
   std::size_t max_datagram_bytes = 1472;  // in one packet
   std::size_t max_cut_bytes = 0;          // in fragments, if the switch takes them

@@ -19,7 +19,7 @@ bool is_refused_for_good(const CommunicatorError& error) {
   using wire::Reason;
   const Reason reason = error.reason();
   const bool taken = reason == Reason::sender_mismatch &&
-                     std::string(error.what()).find("already there") != std::string::npos;
+                     std::string(error.what()).find("is already here") != std::string::npos;
   return taken || reason == Reason::unknown_job || reason == Reason::bad_rank ||
          reason == Reason::job_size_mismatch;
 }

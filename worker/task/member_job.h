@@ -35,9 +35,10 @@ class Patience {
 
 class MemberJob {
  public:
-  // No op takes longer than `op_timeout`.
+  // No op takes longer than `op_timeout`. A second process for a rank that lives fails at once.
   MemberJob(CommunicatorOptions options, Duration op_timeout) : options_(std::move(options)) {
     options_.op_timeout = op_timeout;
+    options_.fail_if_taken = true;
   }
 
   // Joins unless it has; throws as Communicator::create().

@@ -170,12 +170,52 @@ TEST_F(EngineTest, Rule18_ASecondProcessForARankIsToldWhoHasIt) {
     deliver(header(PacketType::lease, 0), peer(0));
     now_ = now_ + Duration::ms(99);
     EXPECT_EQ(join(0, 5, from).reason, DropReason::sender_mismatch);
-    ASSERT_EQ(sent_.size(), 1u);
-    EXPECT_EQ(sent_[0].header.reason, Reason::sender_mismatch);
-    EXPECT_EQ(sent_[0].header.slot, peer(0).ipv4);
-    EXPECT_EQ(sent_[0].header.op, peer(0).udp_port);
+    ASSERT_EQ(sent_.size(), 2u);
+    EXPECT_EQ(sent_[0].header.type, PacketType::start) << "the next question";
+    EXPECT_EQ(sent_[1].header.reason, Reason::sender_mismatch);
+    EXPECT_EQ(sent_[1].header.slot, peer(0).ipv4);
+    EXPECT_EQ(sent_[1].header.op, peer(0).udp_port);
+    now_ = now_ + Duration::ms(900);  // the next one's claim is another
+    deliver(header(PacketType::lease, 0), peer(0));
+    deliver(header(PacketType::lease, 1), peer(1));
+    now_ = now_ + Duration::ms(100);
   }
   EXPECT_EQ(status().state, JobState::running);
+}
+
+// Rule 1: a second process repeats its JOIN, and has the rank once the first one has left or died.
+TEST_F(EngineTest, Rule1_AClaimThatIsRepeatedSucceedsWhenTheRankGoes) {
+  for (const bool leaves : {true, false}) {
+    build(2);
+    join_all();
+    const auto claim = [&] {
+      now_ = now_ + Duration::ms(100);
+      const Verdict said = join(0, 5, peer(0, 6000)).verdict;
+      return std::pair(said, sent_.back().header.type);
+    };
+    for (int i = 0; i < 40; ++i) {
+      claim();
+      ASSERT_EQ(status().state, JobState::running);
+      ASSERT_EQ(sent_.front().header.type, PacketType::start);
+      ASSERT_EQ(sent_.size(), 2u);
+      now_ = now_ + Duration::ms(1);
+      for (const std::uint16_t rank : {std::uint16_t{0}, std::uint16_t{1}})
+        deliver(header(PacketType::lease, rank), peer(rank));
+    }
+    if (leaves) {
+      for (const std::uint16_t rank : {std::uint16_t{0}, std::uint16_t{1}})
+        deliver(header(PacketType::leave, rank), peer(rank));
+      EXPECT_EQ(claim(), std::pair(Verdict::answered, PacketType::pending));
+    } else {
+      int more = 1;
+      while (claim().first != Verdict::epoch_aborted) ASSERT_LE(++more, 6);
+      EXPECT_EQ(sent_.front().header.reason, Reason::rank_restarted);
+    }
+    now_ = now_ + Duration::ms(1);
+    join(1, 6, peer(1));
+    EXPECT_EQ(sent_.at(0).header.type, PacketType::start);
+    EXPECT_EQ(sent_.at(0).peer, peer(0, 6000)) << "at once";
+  }
 }
 
 TEST_F(EngineTest, ARestartedRankWaitsForTwoQuestionsToTheOldOne) {

@@ -26,6 +26,14 @@ TEST(SwitchState, GoodPortsAreOneLine) {
   EXPECT_THAT(judge_ports(Json::array()), IsEmpty());
 }
 
+TEST(SwitchState, AServerThatWaitsForAPeerIsNoError) {
+  const auto found =
+      judge_ports(Json::parse(R"([{"port":"a","link":"up"},{"port":"b","link":"listening"}])"));
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].level, Finding::Level::ok);
+  EXPECT_EQ(found[0].state, "1 of 2 wait for a peer, the other links are up");
+}
+
 // "1" of one version, 1 of another; a bool or a word.
 TEST(SwitchState, AJobThatFormsNamesTheRanksThatAreMissing) {
   const auto found = judge_jobs(

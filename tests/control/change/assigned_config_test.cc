@@ -116,7 +116,7 @@ TEST_F(AssignedConfigTest, WhatCouldNotBeKeptIsTriedAgain) {
 TEST_F(AssignedConfigTest, TheLargestTermBlocksNothingOnceItIsForgotten) {
   constexpr int kMost = std::numeric_limits<int>::max();
   running.assign({"a.yaml", document(kMost, kMost, 7), false});
-  EXPECT_THAT(refusal(document(2, 1, 8)), HasSubstr("or `forget_term` before it"));
+  EXPECT_THAT(refusal(document(2, 1, 8)), HasSubstr("or `tributary forget-term` before it"));
   running.assign({.forget_term = true});
   EXPECT_EQ(kept_term, 0u);
   EXPECT_EQ(in_force.jobs.at(0).id, 7u) << "what is in force stays";

@@ -32,7 +32,8 @@ class RunningConfigTest : public testing::Test {
   config::SwitchConfig in_force = config::parse_switch_config(kFile, "f.yaml");
   bool refuses = false;           // as a switch that lacks memory
   std::vector<std::string> down;  // or ports
-  std::string late;               // or the answer of a loop
+  std::vector<std::string> as_before;
+  std::string late;  // or the answer of a loop
   std::function<void()> meanwhile;
   RunningConfig running{config::parse_document(kFile, "f.yaml", ""),
                         {[this] { return text; },
@@ -45,6 +46,7 @@ class RunningConfigTest : public testing::Test {
                            auto change = config::difference(in_force, next, kRoom);
                            in_force = next;
                            change.ports.down = down;
+                           change.ports.as_before = as_before;
                            change.late = late;
                            return change;
                          }}};
@@ -106,6 +108,13 @@ TEST_F(RunningConfigTest, C1_APortThatStaysClosedIsAnErrorAndTheRestHolds) {
                                          "ports.b.queues (2); but not all of it"));
   }
   EXPECT_TRUE(running.overrides().empty());
+}
+
+TEST_F(RunningConfigTest, C1_APortThatStaysAsBeforeIsAnErrorAndTheRestHolds) {
+  as_before = {"port b (net_null1,x=1): no"};
+  EXPECT_EQ(refusal({{"ports.b.queues", "2"}}),
+            "changed: ports[1].queues; but not all of it, and a reload tries that again:\n"
+            "stays as before: port b (net_null1,x=1): no");
 }
 
 // What is told as an error runs: the next change and what was set are seen from there.

@@ -62,17 +62,18 @@ TEST(Metrics, ScrapedOverHttp) {
   EXPECT_THAT(text, HasSubstr("tributary_port_rx_packets_total{port=\"right\"} 0"));
   EXPECT_THAT(text, HasSubstr("tributary_port_rx_missed_total{port=\"right\"} 0"));
   EXPECT_THAT(text, HasSubstr("tributary_drops_total{port=\"left\",reason=\"bad-version\"} 0"));
-  EXPECT_THAT(text, HasSubstr("tributary_job_members{job=\"7\",name=\"train\"} 0"));
+  EXPECT_THAT(text, HasSubstr("tributary_job_members{job_id=\"7\",job_name=\"train\"} 0"));
   EXPECT_THAT(
       text,
-      HasSubstr("tributary_job_aborts_total{job=\"7\",name=\"train\",reason=\"deadline\"} 0"));
-  EXPECT_THAT(text, HasSubstr("tributary_completion_bytes_held{job=\"7\"} 0"));
+      HasSubstr(
+          "tributary_job_aborts_total{job_id=\"7\",job_name=\"train\",reason=\"deadline\"} 0"));
+  EXPECT_THAT(text, HasSubstr("tributary_completion_bytes_held{job_id=\"7\"} 0"));
   EXPECT_THAT(text,
-              HasSubstr("tributary_child_missed_deadlines_total{job=\"7\",child=\"rank-2\"} 0"));
+              HasSubstr("tributary_child_missed_deadlines_total{job_id=\"7\",child=\"rank-2\"} 0"));
   EXPECT_THAT(text,
-              HasSubstr("tributary_child_lateness_seconds_total{job=\"7\",child=\"rank-2\"} 0"));
+              HasSubstr("tributary_child_lateness_seconds_total{job_id=\"7\",child=\"rank-2\"} 0"));
   EXPECT_THAT(text,
-              HasSubstr("tributary_completion_chunks_total{job=\"7\",reason=\"collision\"} 0"));
+              HasSubstr("tributary_completion_chunks_total{job_id=\"7\",reason=\"collision\"} 0"));
   EXPECT_THAT(text, HasSubstr("tributary_stage_cycles_total{lcore=\"0\",stage=\"aggregate\"}"));
 }
 

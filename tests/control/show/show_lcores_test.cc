@@ -144,7 +144,7 @@ TEST(ShowPlanes, HaveSeriesOfTheirOwn) {
       bool has_plane = false;
       for (const auto& label : metric.label) {
         labels.append(label.name).append("=").append(label.value).append(" ");
-        of_seven = of_seven || (label.name == "job" && label.value == "7");
+        of_seven = of_seven || (label.name == "job_id" && label.value == "7");
         has_plane = has_plane || label.name == "plane";
       }
       EXPECT_TRUE(seen.insert(labels).second) << family.name << " " << labels;

@@ -210,7 +210,7 @@ TEST_F(LateLoops, O1_MetricsLeaveOutWhatALateLoopHasAndSaySo) {
   EXPECT_EQ(during.size(), before.size()) << "each family is there";
   for (const char* name : {"job_members", "shard_slots_open", "shard_slot_hold_seconds",
                            "child_missed_deadlines_total", "completion_bytes_held"})
-    EXPECT_EQ(labels_of(during.at(std::string("tributary_") + name), "job"),
+    EXPECT_EQ(labels_of(during.at(std::string("tributary_") + name), "job_id"),
               (std::set<std::string>{"8", "10"}))
         << name;
   const std::vector<std::string> sums = {"aggregation_memory_bytes", "completion_memory_bytes",
@@ -224,7 +224,7 @@ TEST_F(LateLoops, O1_MetricsLeaveOutWhatALateLoopHasAndSaySo) {
   wait_for(sw->get().packet_loops()[1]);
   const auto again = scrape();
   EXPECT_THAT(late_ones(again), ElementsAre(0, 0));
-  EXPECT_EQ(labels_of(again.at("tributary_job_members"), "job"),
+  EXPECT_EQ(labels_of(again.at("tributary_job_members"), "job_id"),
             (std::set<std::string>{"5", "7", "8", "9", "10"}));
   for (const std::string& name : sums)
     EXPECT_FALSE(again.at("tributary_" + name).metric.empty()) << name;
@@ -240,7 +240,7 @@ TEST_F(LateLoops, O1_WhatTheFirstLoopKeepsForAllIsLeftOutWhileItIsLate) {
   EXPECT_EQ(show.table("fdb").size(), 1u) << "what the configuration says";
   EXPECT_EQ(show.table("vlans").size(), 1u);
   EXPECT_EQ(jobs_in("members"), (std::set<int>{5, 7, 9}));
-  EXPECT_EQ(labels_of(scrape().at("tributary_job_members"), "job"),
+  EXPECT_EQ(labels_of(scrape().at("tributary_job_members"), "job_id"),
             (std::set<std::string>{"5", "7", "9"}));
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/net/arp.h"
 #include "core/net/pdelay.h"
+#include "tests/dataplane/icmp_frame.h"
 
 namespace tributary::dataplane {
 namespace {
@@ -237,6 +238,80 @@ TEST(Classify, C5_ProbesOfLinksAreTakenBeforeTheRuleOfTheirKind) {
 TEST(Classify, RuntsAreDropped) {
   const std::array<std::byte, 13> runt{};
   EXPECT_EQ(classify(kSwitch, runt, true).reason, DropReason::frame_truncated);
+}
+
+constexpr wire::MacAddress kSender = {2, 9, 9, 9, 9, 9};
+constexpr std::uint32_t kHost = 0x0A4D0001;
+
+IcmpMessage returned() {
+  IcmpMessage m;
+  m.reporter = kHost;
+  m.receiver = kSwitch.ipv4;
+  m.sent = {kSwitch.ipv4, kHost, 47003, 5000};
+  m.payload = {std::byte{1}, std::byte{2}};
+  return m;
+}
+
+std::vector<std::byte> returned_frame(const IcmpMessage& m,
+                                      const wire::MacAddress& to = kSwitch.mac) {
+  std::vector<std::byte> frame;
+  for (const auto& address : {to, kSender})
+    for (const auto byte : address) frame.push_back(std::byte{byte});
+  append_be(frame, wire::kEtherTypeIpv4, 2);
+  const auto packet = icmp_packet(m);
+  frame.insert(frame.end(), packet.begin(), packet.end());
+  return frame;
+}
+
+Action action_of_returned(const IcmpMessage& m) {
+  return classify(kSwitch, returned_frame(m), true).action;
+}
+
+TEST(ClassifyReturned, IsAsIfTheDatagramCameFromItsReceiver) {
+  const auto frame = returned_frame(returned());
+  const Classified c = classify(kSwitch, frame, true);
+  EXPECT_EQ(c.action, Action::returned);
+  EXPECT_EQ(c.reason, DropReason::none);
+  EXPECT_EQ(c.udp.endpoints, (wire::UdpEndpoints{kHost, kSwitch.ipv4, 5000, 47003}));
+  ASSERT_EQ(c.udp.payload.size(), 2u);
+  EXPECT_EQ(c.udp.payload[1], std::byte{2});
+}
+
+TEST(ClassifyReturned, OnlyTheReceiverCanSendItBack) {
+  auto m = returned();
+  m.reporter = kHost + 1;
+  EXPECT_EQ(action_of_returned(m), Action::drop);
+  m = returned();
+  m.sent.destination_ip = kHost + 1;
+  EXPECT_EQ(action_of_returned(m), Action::drop);
+  EXPECT_EQ(classify(kSwitch, returned_frame(m), true).reason, DropReason::unhandled);
+}
+
+TEST(ClassifyReturned, OnlyWhatTheSwitchSentFromItsPorts) {
+  auto m = returned();
+  m.sent.source_ip = kHost + 2;
+  EXPECT_EQ(action_of_returned(m), Action::drop);
+  for (const std::uint16_t port : std::to_array<std::uint16_t>({46999, 47004, 53})) {
+    m = returned();
+    m.sent.source_port = port;
+    EXPECT_EQ(action_of_returned(m), Action::drop) << port;
+  }
+}
+
+TEST(ClassifyReturned, OthersMessagesPass) {
+  auto m = returned();
+  m.receiver = kHost + 3;
+  EXPECT_EQ(classify(kSwitch, returned_frame(m, kSender), true).action, Action::forward);
+  EXPECT_EQ(action_of_returned(m), Action::drop) << "to the switch's MAC address, for another host";
+}
+
+TEST(ClassifyReturned, OtherIcmpIsOfNoUse) {
+  auto m = returned();
+  m.code = 1;
+  EXPECT_EQ(action_of_returned(m), Action::drop);
+  auto damaged = returned_frame(returned());
+  damaged.back() ^= std::byte{1};
+  EXPECT_EQ(classify(kSwitch, damaged, true).action, Action::drop);
 }
 
 }  // namespace

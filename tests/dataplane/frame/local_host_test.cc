@@ -9,6 +9,7 @@
 
 #include "core/net/arp.h"
 #include "core/net/checksum.h"
+#include "tests/dataplane/icmp_frame.h"
 
 namespace tributary::dataplane {
 namespace {
@@ -110,6 +111,69 @@ TEST(LocalHost, IgnoresBrokenEcho) {
   auto truncated = echo_request();
   truncated.resize(truncated.size() - 4);
   EXPECT_FALSE(is_echo_request_for(kSwitch, view_of(truncated)));
+}
+
+IcmpMessage to_parse() {
+  IcmpMessage m;
+  m.reporter = 0x0A4D0001;
+  m.receiver = 0x0A4D00FE;
+  m.sent = {0x0A4D00FE, 0x0A4D0001, 47000, 5000};
+  for (int i = 0; i < 100; ++i) m.payload.push_back(static_cast<std::byte>(i));
+  return m;
+}
+
+TEST(PortUnreachable, SaysWhichDatagramCameBack) {
+  const IcmpMessage m = to_parse();
+  const auto packet = icmp_packet(m);
+  const auto read = parse_port_unreachable(packet);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->reporter, m.reporter);
+  EXPECT_EQ(read->receiver, m.receiver);
+  EXPECT_EQ(read->endpoints, m.sent);
+  EXPECT_EQ(std::vector(read->payload.begin(), read->payload.end()), m.payload);
+}
+
+TEST(PortUnreachable, AQuotationMayBeCutShort) {
+  IcmpMessage m = to_parse();
+  m.quoted = wire::kUdpBytes + 10;
+  const auto packet = icmp_packet(m);
+  ASSERT_TRUE(parse_port_unreachable(packet));
+  EXPECT_EQ(parse_port_unreachable(packet)->payload.size(), 10u);
+  m.quoted = wire::kUdpBytes - 1;
+  EXPECT_FALSE(parse_port_unreachable(icmp_packet(m)));
+}
+
+TEST(PortUnreachable, BytesBehindTheDatagramAreNotOfIt) {
+  auto packet = icmp_packet(to_parse());
+  packet.resize(packet.size() + 20);  // Ethernet's padding
+  ASSERT_TRUE(parse_port_unreachable(packet));
+  EXPECT_EQ(parse_port_unreachable(packet)->payload.size(), 100u);
+}
+
+TEST(PortUnreachable, OtherMessagesAreNone) {
+  IcmpMessage m = to_parse();
+  m.code = 1;  // host unreachable: a router's, and it may pass
+  EXPECT_FALSE(parse_port_unreachable(icmp_packet(m)));
+  m.code = 3;
+  m.type = 11;
+  EXPECT_FALSE(parse_port_unreachable(icmp_packet(m)));
+}
+
+TEST(PortUnreachable, DamagedOrCutMessagesAreNone) {
+  const auto packet = icmp_packet(to_parse());
+  for (std::size_t bytes = 0; bytes < packet.size(); ++bytes)
+    EXPECT_FALSE(parse_port_unreachable(std::span(packet).first(bytes))) << bytes;
+  for (std::size_t at = wire::kIpv4Bytes; at < packet.size(); ++at) {
+    auto damaged = packet;
+    damaged[at] ^= std::byte{0x10};
+    EXPECT_FALSE(parse_port_unreachable(damaged)) << at;
+  }
+  auto fragment = packet;
+  fragment[6] = std::byte{0x20};
+  EXPECT_FALSE(parse_port_unreachable(fragment));
+  auto with_options = packet;
+  with_options[0] = std::byte{0x46};
+  EXPECT_FALSE(parse_port_unreachable(with_options));
 }
 
 }  // namespace

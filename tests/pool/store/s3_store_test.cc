@@ -59,8 +59,9 @@ TEST(PoolS3Store, L1KeysMayHaveEveryCharacterReference) {
   EXPECT_EQ(name("it&#x27;s &#39;d&#39; &#xE9;&#8364;&#x1F600;"),
             "it's 'd' \u00E9\u20AC\U0001F600");
   EXPECT_EQ(name("&amp;lt; &amp;#39;"), "&lt; &#39;") << "each is resolved once";
-  for (const std::string plain : {"&", "a&b;", "&;", "&#;", "&#x;", "&#x110000;", "&#39", "&#3 9;"})
+  for (const std::string plain : {"&", "a&b;", "&;", "&#;", "&#x;", "&#39", "&#3 9;"})
     EXPECT_EQ(name(plain), plain);
+  EXPECT_THROW(name("&#x110000;"), StoreError) << "no character";
 }
 
 TEST(PoolS3Store, L1KeysGoOutAsTheyAre) {
@@ -170,9 +171,34 @@ TEST(PoolS3Store, ListingsThatAreNoneAreRefused) {
   const std::string whole = page(object("a", 1) + object("b", 2));
   EXPECT_THROW(parse_s3_page(whole.substr(0, whole.find("<Key>b"))), StoreError) << "cut";
   EXPECT_THROW(parse_s3_page(page("<IsTruncated>true</IsTruncated>")), StoreError) << "no token";
-  HttpStub stub([](const std::string&) { return HttpStub::answer(200, page("", "same")); });
-  S3Store store = make(stub, "");
-  EXPECT_THROW(store.list({}), StoreError) << "pages without end";
+  EXPECT_THROW(parse_s3_page(page("<Contents><Key>a</Key><Size>18446744073709551616</Size>"
+                                  "<ETag>e</ETag></Contents>")),
+               StoreError)
+      << "beyond 64 bits";
+}
+
+TEST(PoolS3Store, L1ListingsWithoutEndAreRefused) {
+  HttpStub same([](const std::string&) { return HttpStub::answer(200, page("", "same")); });
+  EXPECT_THROW(make(same, "").list({}), StoreError);
+  HttpStub alternating([](const std::string& head) {
+    const bool odd = head.find("continuation-token=odd") != std::string::npos;
+    return HttpStub::answer(200, page(object("a", 1), odd ? "even" : "odd"));
+  });
+  EXPECT_THROW(make(alternating, "").list({}), StoreError);
+}
+
+TEST(PoolS3Store, L1EntitiesOfADocumentTypeAreNotResolved) {
+  const std::string declared =
+      "<!DOCTYPE x [<!ENTITY a \"b\"><!ENTITY f SYSTEM \"file:///etc/passwd\">]>";
+  EXPECT_EQ(parse_s3_page(declared + page(object("&a;&f;", 1))).objects.at(0).name, "&a;&f;");
+}
+
+TEST(PoolS3Store, L1KeysKeepTheirBlanksAndLines) {
+  for (const std::string key : {" ", " a ", "a\tb", "a&#13;&#10;b", "<![CDATA[<a>]]>"})
+    EXPECT_EQ(parse_s3_page(page(object(key, 1))).objects.at(0).name,
+              key == "a&#13;&#10;b"      ? "a\r\nb"
+              : key == "<![CDATA[<a>]]>" ? "<a>"
+                                         : key);
 }
 
 }  // namespace

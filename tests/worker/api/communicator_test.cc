@@ -365,6 +365,30 @@ TEST_F(CommunicatorTest, RefusalsOfTheSwitchAreNamed) {
   EXPECT_THAT(text(o), HasSubstr("joining was cancelled"));
 }
 
+TEST_F(CommunicatorTest, Rule1_ARankThatIsTakenSaysSoAndIsInWhenItIsFree) {
+  start(1);
+  auto first = Communicator::create(switch_->options(0));
+  CommunicatorOptions o = switch_->options(0);
+  o.fail_if_taken = true;
+  try {
+    Communicator::create(o);
+    ADD_FAILURE() << "two processes have the rank";
+  } catch (const CommunicatorError& e) {
+    EXPECT_EQ(e.reason(), wire::Reason::sender_mismatch);
+    EXPECT_THAT(e.what(), HasSubstr("rank 0 is already here, from 127.0.0.1 UDP port"));
+  }
+  o.fail_if_taken = false;
+  std::vector<std::string> told;
+  o.notice = [&](const std::string& text) {
+    told.push_back(text);
+    first.reset();
+  };
+  EXPECT_EQ(Communicator::create(o)->size(), 1u);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_THAT(told[0], HasSubstr(job() + ": rank 0 is already here, from 127.0.0.1 UDP port"));
+  EXPECT_THAT(told[0], HasSubstr("this process joins when that one has gone, and waits"));
+}
+
 TEST_F(CommunicatorTest, BadArgumentsAreRefusedHere) {
   EXPECT_THROW(Communicator::create({.job = 1, .rank = 2, .size = 2}), std::invalid_argument);
   EXPECT_THROW(Communicator::create({.job = 1, .rank = 0, .size = 1, .address = "tcp://x"}),

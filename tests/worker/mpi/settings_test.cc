@@ -79,5 +79,11 @@ TEST(MpiSettings, AddressesNameRankAndJob) {
   EXPECT_EQ(expand_address("udp://10.0.0.1", 3, 7), "udp://10.0.0.1");
 }
 
+TEST(MpiSettings, CallsAreCountedOnRequest) {
+  EXPECT_FALSE(parse_settings("").counts);
+  EXPECT_TRUE(parse_settings("TRIBUTARY_MPI_COUNTS=1").counts);
+  EXPECT_THROW(parse_settings("TRIBUTARY_MPI_COUNTS=yes"), std::invalid_argument);
+}
+
 }  // namespace
 }  // namespace tributary::mpi

@@ -81,6 +81,18 @@ TEST_F(MembershipTest, RefusalsThatALeaseOrAnotherSwitchMendsAreNotFinal) {
   EXPECT_FALSE(membership.refuse(packet(PacketType::nack, 0, Reason::unknown_job)));
 }
 
+TEST_F(MembershipTest, ARefusalThatNamesAnAddressIsOfAProcessThatHasTheRank) {
+  wire::Header nack = packet(PacketType::nack, 0, Reason::sender_mismatch);
+  EXPECT_TRUE(membership.refuse(nack));
+  EXPECT_FALSE(membership.is_taken());
+  nack.slot = 1;
+  EXPECT_TRUE(membership.refuse(nack));
+  EXPECT_TRUE(membership.is_taken());
+  EXPECT_FALSE(membership.leave(kStart)) << "the place is the other's";
+  membership.wait();
+  EXPECT_FALSE(membership.is_taken());
+}
+
 TEST_F(MembershipTest, LeaveIsDueThreeTimes20msApart) {
   admit();
   ASSERT_TRUE(membership.leave(kStart));

@@ -388,23 +388,47 @@ TEST_F(SessionTest, Rule18_AMemberAnswersAStartThatComesAgain) {
   EXPECT_TRUE(run_for(Duration::ms(500)).empty()) << "once";
 }
 
-// The process that has its rank has answered the switch, and is named.
-TEST_F(SessionTest, Rule18_ARankThatIsTakenFailsAtOnceAndSaysByWhom) {
+constexpr const char* kTaken = "rank 1 is already here, from 10.77.0.11 UDP port 41234";
+
+// Another process has the rank, and may take its time to end.
+TEST_F(SessionTest, Rule1_ARankThatIsTakenRepeatsItsJoinAndSaysByWhom) {
   drain();
-  std::array<std::byte, 16> bytes;
-  wire::ExtensionWriter extensions(bytes);
-  extensions.add_nonce(kNonce);
-  wire::Header nack = from_switch(PacketType::nack);
-  nack.epoch = 0;
-  nack.reason = wire::Reason::sender_mismatch;
-  receive(nack, &extensions);
-  EXPECT_EQ(session->state(), SessionState::joining) << "its lease may lapse";
-  nack.slot = 0x0A4D000B;
-  nack.op = 41'234;
-  receive(nack, &extensions);
+  receive_refusal();
+  EXPECT_EQ(session->taken_by(), "") << "its lease may lapse";
+  receive_refusal(0x0A4D000B, 41'234);
+  EXPECT_EQ(session->state(), SessionState::joining);
+  EXPECT_EQ(session->taken_by(), kTaken);
+  EXPECT_EQ(run_for(Duration::seconds(1)).size(), 10u);
+  run_for(options.join_timeout);
   ASSERT_EQ(session->state(), SessionState::failed);
-  EXPECT_THAT(session->failure()->text,
-              HasSubstr("the rank is already there, at 10.77.0.11 UDP port 41234, and answers"));
+  EXPECT_EQ(session->taken_by(), "");
+  EXPECT_EQ(session->failure()->reason, wire::Reason::sender_mismatch);
+  EXPECT_EQ(session->failure()->text,
+            std::string("job 1: timed out: not joined within 60 s: ") + kTaken);
+}
+
+TEST_F(SessionTest, Rule1_ARankThatWasTakenIsInWhenTheOtherProcessHasGone) {
+  drain();
+  for (int i = 0; i < 400; ++i) {
+    receive_refusal(0x0A4D000B, 41'234);
+    ASSERT_EQ(run_for(Duration::ms(100)).size(), 1u) << i;
+  }
+  receive_awaited({0, 2});  // of the next epoch
+  EXPECT_EQ(session->taken_by(), "");
+  receive_start(start_info());
+  EXPECT_EQ(session->state(), SessionState::running);
+}
+
+TEST_F(SessionTest, Rule1_FailIfTakenFailsWhenTheOtherProcessHasAnswered) {
+  options.fail_if_taken = true;
+  create();
+  drain();
+  receive_refusal();
+  EXPECT_EQ(session->state(), SessionState::joining) << "its lease may lapse";
+  receive_refusal(0x0A4D000B, 41'234);
+  ASSERT_EQ(session->state(), SessionState::failed);
+  EXPECT_EQ(session->failure()->text,
+            std::string("job 1: the switch refused rank 1 of 3 (sender-mismatch): ") + kTaken);
 }
 
 TEST_F(SessionTest, QuietMemberRenewsItsLease) {

@@ -53,8 +53,10 @@ bool sends_all_again(const Json& job) {
 
 Findings judge_ports(const Json& ports) {
   Findings found;
+  std::size_t listening = 0;
   for (const Json& row : ports) {
     const std::string subject = "port " + text(row, "port");
+    if (text(row, "link") == "listening") ++listening;
     const std::string note = text(row, "note");
     if (text(row, "link") == "down")
       found.push_back({error, subject, "link is down" + (note.empty() ? "" : ": " + note),
@@ -62,7 +64,13 @@ Findings judge_ports(const Json& ports) {
     else if (!note.empty())
       found.push_back({warning, subject, note, ""});
   }
-  if (found.empty() && !ports.empty()) found.push_back({ok, "ports", "all links are up", ""});
+  if (found.empty() && !ports.empty())
+    found.push_back({ok, "ports",
+                     listening == 0
+                         ? "all links are up"
+                         : std::to_string(listening) + " of " + std::to_string(ports.size()) +
+                               " wait for a peer, the other links are up",
+                     ""});
   return found;
 }
 

@@ -6,9 +6,9 @@ Impairment, every worker's cable runs through a tributary-impair process.
 """
 
 import contextlib
-import socket
 from dataclasses import dataclass
 
+from .free_port import free_port
 from .namespace import Namespace, add_veth
 from .process import Process
 from .tree import binary
@@ -24,9 +24,7 @@ _MEMIF = (
 
 def free_address():
     """A TCP address of this machine's loopback on which no process listens now."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return "{}:{}".format(*one.getsockname())
+    return f"127.0.0.1:{free_port()}"
 
 
 def worker_address(rank):

@@ -1,6 +1,7 @@
 // The collectives that replace MPI's.
 #include <algorithm>
 
+#include "worker/mpi/shim/counting.h"
 #include "worker/mpi/shim/route.h"
 
 namespace {
@@ -99,12 +100,19 @@ bool is_plain(MPI_Comm comm) {
   return between_groups == 0;
 }
 
+// Leaves a call to MPI. What a profiling tool passes on has been counted.
+template <typename... Parameters, typename... Arguments>
+int leave(Kind kind, int (*MpiFunctions::*function)(Parameters...), Arguments... arguments) {
+  if (!is_forwarding()) count_to_mpi(kind);
+  return forward(function, arguments...);
+}
+
 }  // namespace
 
 TRIBUTARY_MPI_DEFINE(Allreduce, const void* send, void* receive, int count, MPI_Datatype type,
                      MPI_Op op, MPI_Comm comm) {
   const auto own = [&] {
-    return forward(&MpiFunctions::Allreduce, send, receive, count, type, op, comm);
+    return leave(Kind::allreduce, &MpiFunctions::Allreduce, send, receive, count, type, op, comm);
   };
   if (stays_with_mpi(Kind::allreduce, size_of(type, count))) return own();
   return carry_out(
@@ -114,7 +122,8 @@ TRIBUTARY_MPI_DEFINE(Allreduce, const void* send, void* receive, int count, MPI_
 TRIBUTARY_MPI_DEFINE(Iallreduce, const void* send, void* receive, int count, MPI_Datatype type,
                      MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   const auto own = [&] {
-    return forward(&MpiFunctions::Iallreduce, send, receive, count, type, op, comm, request);
+    return leave(Kind::allreduce, &MpiFunctions::Iallreduce, send, receive, count, type, op, comm,
+                 request);
   };
   if (stays_with_mpi(Kind::allreduce, size_of(type, count))) return own();
   return carry_out_later(
@@ -125,7 +134,7 @@ TRIBUTARY_MPI_DEFINE(Iallreduce, const void* send, void* receive, int count, MPI
 TRIBUTARY_MPI_DEFINE(Reduce, const void* send, void* receive, int count, MPI_Datatype type,
                      MPI_Op op, int root, MPI_Comm comm) {
   const auto own = [&] {
-    return forward(&MpiFunctions::Reduce, send, receive, count, type, op, root, comm);
+    return leave(Kind::reduce, &MpiFunctions::Reduce, send, receive, count, type, op, root, comm);
   };
   if (stays_with_mpi(Kind::reduce, size_of(type, count))) return own();
   Call call = reduction("MPI_Reduce", Kind::reduce, send, receive, count, type, op, comm);
@@ -136,7 +145,8 @@ TRIBUTARY_MPI_DEFINE(Reduce, const void* send, void* receive, int count, MPI_Dat
 TRIBUTARY_MPI_DEFINE(Ireduce, const void* send, void* receive, int count, MPI_Datatype type,
                      MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
   const auto own = [&] {
-    return forward(&MpiFunctions::Ireduce, send, receive, count, type, op, root, comm, request);
+    return leave(Kind::reduce, &MpiFunctions::Ireduce, send, receive, count, type, op, root, comm,
+                 request);
   };
   if (stays_with_mpi(Kind::reduce, size_of(type, count))) return own();
   Call call = reduction("MPI_Ireduce", Kind::reduce, send, receive, count, type, op, comm);
@@ -145,7 +155,9 @@ TRIBUTARY_MPI_DEFINE(Ireduce, const void* send, void* receive, int count, MPI_Da
 }
 
 TRIBUTARY_MPI_DEFINE(Bcast, void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
-  const auto own = [&] { return forward(&MpiFunctions::Bcast, buffer, count, type, root, comm); };
+  const auto own = [&] {
+    return leave(Kind::bcast, &MpiFunctions::Bcast, buffer, count, type, root, comm);
+  };
   if (stays_with_mpi(Kind::bcast, size_of(type, count)) || !is_plain(comm)) return own();
   return carry_out(broadcast("MPI_Bcast", buffer, count, type, root, comm), own);
 }
@@ -153,7 +165,7 @@ TRIBUTARY_MPI_DEFINE(Bcast, void* buffer, int count, MPI_Datatype type, int root
 TRIBUTARY_MPI_DEFINE(Ibcast, void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm,
                      MPI_Request* request) {
   const auto own = [&] {
-    return forward(&MpiFunctions::Ibcast, buffer, count, type, root, comm, request);
+    return leave(Kind::bcast, &MpiFunctions::Ibcast, buffer, count, type, root, comm, request);
   };
   if (stays_with_mpi(Kind::bcast, size_of(type, count)) || !is_plain(comm)) return own();
   return carry_out_later(broadcast("MPI_Ibcast", buffer, count, type, root, comm), request, own);
@@ -162,8 +174,8 @@ TRIBUTARY_MPI_DEFINE(Ibcast, void* buffer, int count, MPI_Datatype type, int roo
 TRIBUTARY_MPI_DEFINE(Allgather, const void* send, int send_count, MPI_Datatype send_type,
                      void* receive, int receive_count, MPI_Datatype receive_type, MPI_Comm comm) {
   const auto own = [&] {
-    return forward(&MpiFunctions::Allgather, send, send_count, send_type, receive, receive_count,
-                   receive_type, comm);
+    return leave(Kind::allgather, &MpiFunctions::Allgather, send, send_count, send_type, receive,
+                 receive_count, receive_type, comm);
   };
   if (runtime() == nullptr || is_forwarding() || !is_plain(comm)) return own();
   const Call call = gathering("MPI_Allgather", send, send_count, send_type, receive, receive_count,
@@ -175,8 +187,8 @@ TRIBUTARY_MPI_DEFINE(Iallgather, const void* send, int send_count, MPI_Datatype 
                      void* receive, int receive_count, MPI_Datatype receive_type, MPI_Comm comm,
                      MPI_Request* request) {
   const auto own = [&] {
-    return forward(&MpiFunctions::Iallgather, send, send_count, send_type, receive, receive_count,
-                   receive_type, comm, request);
+    return leave(Kind::allgather, &MpiFunctions::Iallgather, send, send_count, send_type, receive,
+                 receive_count, receive_type, comm, request);
   };
   if (runtime() == nullptr || is_forwarding() || !is_plain(comm)) return own();
   const Call call = gathering("MPI_Iallgather", send, send_count, send_type, receive, receive_count,
@@ -187,7 +199,8 @@ TRIBUTARY_MPI_DEFINE(Iallgather, const void* send, int send_count, MPI_Datatype 
 TRIBUTARY_MPI_DEFINE(Reduce_scatter_block, const void* send, void* receive, int count,
                      MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   const auto own = [&] {
-    return forward(&MpiFunctions::Reduce_scatter_block, send, receive, count, type, op, comm);
+    return leave(Kind::reduce_scatter, &MpiFunctions::Reduce_scatter_block, send, receive, count,
+                 type, op, comm);
   };
   if (runtime() == nullptr || is_forwarding() || !is_plain(comm)) return own();
   const Call call = scattering("MPI_Reduce_scatter_block", send, receive, count, type, op, comm);
@@ -197,8 +210,8 @@ TRIBUTARY_MPI_DEFINE(Reduce_scatter_block, const void* send, void* receive, int 
 TRIBUTARY_MPI_DEFINE(Ireduce_scatter_block, const void* send, void* receive, int count,
                      MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   const auto own = [&] {
-    return forward(&MpiFunctions::Ireduce_scatter_block, send, receive, count, type, op, comm,
-                   request);
+    return leave(Kind::reduce_scatter, &MpiFunctions::Ireduce_scatter_block, send, receive, count,
+                 type, op, comm, request);
   };
   if (runtime() == nullptr || is_forwarding() || !is_plain(comm)) return own();
   const Call call = scattering("MPI_Ireduce_scatter_block", send, receive, count, type, op, comm);
@@ -209,7 +222,8 @@ TRIBUTARY_MPI_DEFINE(Ireduce_scatter_block, const void* send, void* receive, int
 TRIBUTARY_MPI_DEFINE(Reduce_scatter, const void* send, void* receive, const int counts[],
                      MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   const auto own = [&] {
-    return forward(&MpiFunctions::Reduce_scatter, send, receive, counts, type, op, comm);
+    return leave(Kind::reduce_scatter, &MpiFunctions::Reduce_scatter, send, receive, counts, type,
+                 op, comm);
   };
   if (runtime() == nullptr || is_forwarding() || !is_plain(comm) || !all_equal(counts, comm))
     return own();
@@ -220,7 +234,8 @@ TRIBUTARY_MPI_DEFINE(Reduce_scatter, const void* send, void* receive, const int 
 TRIBUTARY_MPI_DEFINE(Ireduce_scatter, const void* send, void* receive, const int counts[],
                      MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   const auto own = [&] {
-    return forward(&MpiFunctions::Ireduce_scatter, send, receive, counts, type, op, comm, request);
+    return leave(Kind::reduce_scatter, &MpiFunctions::Ireduce_scatter, send, receive, counts, type,
+                 op, comm, request);
   };
   if (runtime() == nullptr || is_forwarding() || !is_plain(comm) || !all_equal(counts, comm))
     return own();
@@ -229,13 +244,13 @@ TRIBUTARY_MPI_DEFINE(Ireduce_scatter, const void* send, void* receive, const int
 }
 
 TRIBUTARY_MPI_DEFINE(Barrier, MPI_Comm comm) {
-  const auto own = [&] { return forward(&MpiFunctions::Barrier, comm); };
+  const auto own = [&] { return leave(Kind::barrier, &MpiFunctions::Barrier, comm); };
   if (stays_with_mpi(Kind::barrier, 0)) return own();
   return carry_out(meeting("MPI_Barrier", comm), own);
 }
 
 TRIBUTARY_MPI_DEFINE(Ibarrier, MPI_Comm comm, MPI_Request* request) {
-  const auto own = [&] { return forward(&MpiFunctions::Ibarrier, comm, request); };
+  const auto own = [&] { return leave(Kind::barrier, &MpiFunctions::Ibarrier, comm, request); };
   if (stays_with_mpi(Kind::barrier, 0)) return own();
   return carry_out_later(meeting("MPI_Ibarrier", comm), request, own);
 }

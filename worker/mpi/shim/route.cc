@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "worker/mpi/shim/counting.h"
+
 namespace tributary::mpi {
 namespace {
 
@@ -76,7 +78,9 @@ std::shared_ptr<Binding> choose(const Call& call) {
   if (settings.log)
     say(describe(call) + ": " +
         (why.empty() ? "job " + std::to_string(binding->job) : "MPI, " + why));
-  return why.empty() ? binding : nullptr;
+  if (!why.empty()) return nullptr;
+  count_to_switch(call.kind);
+  return binding;
 }
 
 int fail(const Call& call, const Binding& binding, const std::exception& why) {

@@ -10,6 +10,7 @@
 
 #include "worker/mpi/shim/binding.h"
 #include "worker/mpi/shim/buffers.h"
+#include "worker/mpi/shim/counting.h"
 #include "worker/mpi/shim/mpi_functions.h"
 #include "worker/mpi/shim/mpi_types.h"
 #include "worker/mpi/shim/pending.h"
@@ -113,6 +114,7 @@ void start_runtime() {
   auto r = std::make_unique<Runtime>();
   r->world_rank = own_rank;
   r->settings = agree_on_settings();
+  if (r->settings.counts) start_counting();
   const char* const address = std::getenv("TRIBUTARY_ADDRESS");
   if (address != nullptr) r->address = address;
   if (!all_have_address(r->address)) return;
@@ -126,9 +128,10 @@ void start_runtime() {
 }
 
 void stop_runtime() {
-  if (current == nullptr) return;
+  if (current == nullptr) return report_counts();
   finish_pending();
   real().Barrier(MPI_COMM_WORLD);  // a rank whose call has yet to end needs the others in its job
+  report_counts();
   close_bindings();
   close_packing();
   free_never_done();

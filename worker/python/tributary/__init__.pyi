@@ -182,6 +182,7 @@ def init(
     at_host: bool = False,
     retry: Optional[str] = None,
     retry_timeout: float = 30.0,
+    fail_if_taken: bool = False,
     manager: Optional[str] = None,
     request: Optional[str] = None,
     worker: Optional[str] = None,

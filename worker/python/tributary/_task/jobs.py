@@ -58,7 +58,7 @@ def _is_final(error):
     reason = getattr(error, "reason", None)
     # The rank may be bound to the address of a process that died, until its lease lapses; but not
     # to a process that answers.
-    taken = reason == "sender-mismatch" and "already there" in str(error)
+    taken = reason == "sender-mismatch" and "is already here" in str(error)
     return taken or reason in _FINAL
 
 
@@ -66,7 +66,11 @@ class Job:
     """One of the jobs, as tributary.init() joins it with `options`."""
 
     def __init__(self, options, op_timeout):
-        self._options = {"op_timeout": min(op_timeout or _LONGEST_S, _LONGEST_S), **options}
+        self._options = {
+            "op_timeout": min(op_timeout or _LONGEST_S, _LONGEST_S),
+            "fail_if_taken": True,
+            **options,
+        }
         self._comm = None
 
     def join(self, timeout):

@@ -19,6 +19,8 @@ FOLDER = "TRIBUTARY_TASKS"  # environment variable: the folder, where Task() nam
 VERSION = 1
 # Events at the begin and at the end of the time-line that are kept.
 KEPT_FIRST, KEPT_LAST = 50, 150
+# Not "job", which is Prometheus' own label of a target.
+_LABELS = (("job_id", "job"), ("rank", "rank"), ("role", "role"))
 _MOST_TEXT = 300
 _EVERY_S = 0.5  # of progress; events are written at once
 
@@ -110,7 +112,7 @@ def _ranks(ranks):
 
 def metrics_of(row):
     """The figures of a row in Prometheus' text format."""
-    labels = ",".join(f'{name}="{_escape(row[name])}"' for name in ("job", "rank", "role"))
+    labels = ",".join(f'{name}="{_escape(row[key])}"' for name, key in _LABELS)
     lines = []
     for key, name, text in _GAUGES:
         if row.get(key) is not None:
