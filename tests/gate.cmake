@@ -61,6 +61,10 @@ tributary_gate_cases(gate.pool system.pool
 tributary_gate_cases(gate.python system.python
   python/switch_test.py::test_sums_are_exact_at_every_size
   python/switch_test.py::test_an_int32_sum_that_overflows_is_an_error)
+tributary_gate_cases(gate.torch_groups torch.groups
+  "torch/groups_test.py::test_groups_of_four_sum_at_a_time[3]"
+  torch/groups_test.py::test_two_threads_sum_in_two_groups
+  torch/groups_test.py::test_a_killed_rank_is_named_in_all_its_groups)
 tributary_gate_cases(gate.torch torch.backend
   "torch/backend_test.py::test_case[all_reduce_types]"
   "torch/backend_test.py::test_case[callbacks_that_wait]"

@@ -25,14 +25,20 @@ MOST_RANKS = 4
 
 
 class Switch:
-    """tributary-switchd with a memif port for each rank in each job: ids are the digits of both."""
+    """tributary-switchd with a memif port for each rank in each job: ids are the digits of both.
 
-    def __init__(self, directory, sizes=JOBS, options="lease: 1s"):
+    With `shared`, a port for each rank, as docs/torch.md has it.
+    """
+
+    def __init__(self, directory, sizes=JOBS, options="lease: 1s", shared=False):
         self.socket = directory / "s.memif"
         self._config = directory / "switch.yaml"
+        ids = [f"{rank}" if shared else f"{job}{rank}"
+               for job in (sorted(sizes)[:1] if shared else sizes) for rank in range(MOST_RANKS)]
+        self._id = "{rank}" if shared else "{job}{rank}"
         ports = "".join(
             f"  - {{name: w{i}, mtu: 9000, devargs: 'net_memif{i},id={i},role=server,"
-            f"socket={self.socket},socket-abstract=no,bsize=9728'}}\n" for i in (f"{job}{rank}" for job in sizes for rank in range(MOST_RANKS))
+            f"socket={self.socket},socket-abstract=no,bsize=9728'}}\n" for i in ids
         )
         jobs = "".join(
             f"  - {{id: {job}, workers: {size}, chunk_bytes: 8192, {options}}}\n"
@@ -46,7 +52,7 @@ class Switch:
     @property
     def address(self):
         """As users give it: the same text on every rank."""
-        return f"memif://{self.socket}?id={{job}}{{rank}}&switch={SWITCH}"
+        return f"memif://{self.socket}?id={self._id}&switch={SWITCH}"
 
     def start(self):
         reading, writing = os.pipe()

@@ -13,6 +13,7 @@ import tributary.torch  # noqa: F401  (registers the backend)
 import callback_cases
 import cases
 import closing_cases
+import group_cases
 
 
 def main():
@@ -24,8 +25,8 @@ def main():
                 name, meeting, arguments = pipe.recv()
             except EOFError:
                 return
-            case = next(getattr(module, name) for module in (cases, callback_cases, closing_cases)
-                        if hasattr(module, name))
+            modules = (cases, callback_cases, closing_cases, group_cases)
+            case = next(getattr(module, name) for module in modules if hasattr(module, name))
             try:
                 dist.init_process_group(
                     "tributary", rank=rank, world_size=size, init_method=f"file://{meeting}",
