@@ -67,6 +67,20 @@ MemifPort* MemifListener::find(std::uint32_t id) const {
   return found == open_.end() ? nullptr : *found;
 }
 
+// A port with a secret is for the client that has it; the library makes one ring each way.
+const MemifPort* MemifListener::find_free() const {
+  const auto is_asked_for = [&](std::uint32_t id) {
+    return std::any_of(clients_.begin(), clients_.end(),
+                       [&](const Client& one) { return one.handshake.id() == id; });
+  };
+  const auto found = std::find_if(open_.begin(), open_.end(), [&](const MemifPort* port) {
+    const MemifSettings& settings = port->settings();
+    return !port->connected() && port->queues() == 1 && settings.secret == decltype(settings.secret){} &&
+           !is_asked_for(settings.id);
+  });
+  return found == open_.end() ? nullptr : *found;
+}
+
 void MemifListener::open(MemifPort& port) {
   open_.push_back(&port);
   if (open_.size() == 1 && ::listen(socket_.get(), kBacklog) != 0)
@@ -125,9 +139,10 @@ void MemifListener::greet(worker::FileDescriptor socket) {
   if (!send_memif(socket.get(), MemifHandshake::hello())) return counters_.gone.add();
   make_room();
   const auto find_door = [this](std::uint32_t id) -> std::optional<MemifDoor> {
-    const MemifPort* const port = find(id);
+    const MemifPort* port = find(id);
+    if (port == nullptr && id == memif::kAnyId) port = find_free();
     if (port == nullptr) return std::nullopt;
-    return MemifDoor{&port->settings(), port->queues(), port->connected()};
+    return port->door();
   };
   clients_.push_back({std::move(socket), MemifHandshake(find_door), nullptr});
 }
@@ -163,8 +178,9 @@ void MemifListener::take(Client& client, const memif::Message& said,
     throw MemifRefusal("a message after CONNECT");
   if (!client.handshake.take(said, std::move(passed))) return;
   if (client.handshake.complete()) return connect(client);
-  if (!send_memif(client.socket.get(), message(memif::MessageType::ack)))
-    throw MemifRefusal("the client does not read");
+  memif::Message ack = message(memif::MessageType::ack);
+  if (said.type == memif::MessageType::init) ack.told = client.handshake.told();
+  if (!send_memif(client.socket.get(), ack)) throw MemifRefusal("the client does not read");
 }
 
 void MemifListener::connect(Client& client) {

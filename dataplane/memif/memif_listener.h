@@ -67,6 +67,8 @@ class MemifListener {
   using Clients = std::list<Client>;
 
   [[nodiscard]] MemifPort* find(std::uint32_t id) const;
+  // For a client that takes any.
+  [[nodiscard]] const MemifPort* find_free() const;
   void accept_all();
   void greet(worker::FileDescriptor socket);
   void make_room();
