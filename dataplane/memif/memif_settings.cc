@@ -61,7 +61,8 @@ MemifSettings memif_settings(const Devargs& device) {
           .abstract = is_abstract(device),
           .id = static_cast<std::uint32_t>(
               number(device, "id", 0, std::numeric_limits<std::uint32_t>::max(), 0)),
-          .secret = secret_of(device)};
+          .secret = secret_of(device),
+          .per_user = static_cast<std::uint32_t>(number(device, "per-user", 0, config::kMaxPorts, 0))};
 }
 
 }  // namespace tributary::dataplane

@@ -17,11 +17,12 @@ namespace {
 using memif::Message;
 using memif::MessageType;
 
-// DPDK's texts for "no port of the switch has this id" and "that port has a client", and the switch's
-// for all ports.
-constexpr std::string_view kIdNotFound = "ID not found";
-constexpr std::string_view kConnected = "Already connected";
-constexpr std::string_view kNoneFree = "No port is free";
+// After DPDK's texts for "no port of the switch has this id" and "that port has a client", the
+// switch's for all ports, and for all of one user's, another try may succeed soon.
+bool may_pass_soon(std::string_view refusal) {
+  return refusal == "ID not found" || refusal == "Already connected" ||
+         refusal == "No port is free" || refusal.find("; per-user=") != std::string_view::npos;
+}
 
 template <std::size_t N>
 void put_text(std::array<char, N>& to, std::string_view text) {
@@ -160,8 +161,7 @@ Message MemifControl::expect(MessageType wanted) const {
   if (m.type == MessageType::disconnect) {
     const std::string text = get_text(m.disconnect.text);
     fail("the switch refused: \"" + text + "\"",
-         text == kIdNotFound || text == kConnected || text == kNoneFree ? Prospect::soon
-                                                                        : Prospect::open);
+         may_pass_soon(text) ? Prospect::soon : Prospect::open);
   }
   if (m.type != wanted)
     fail("unexpected message " + std::to_string(static_cast<unsigned>(m.type)) +

@@ -148,6 +148,30 @@ TEST_F(Ports, APortWithASecretIsNoneForAnyClient) {
   EXPECT_EQ(client.hear_refusal(), "No port is free");
 }
 
+TEST_F(Ports, AUserHasAsManyPortsAsIsAllowed) {
+  std::array<std::unique_ptr<MemifPort>, 3> limited;
+  for (std::uint32_t id = 0; id < limited.size(); ++id) {
+    limited[id] = std::make_unique<MemifPort>(
+        parse_devargs("net_memif_u" + std::to_string(id) + ",role=server,per-user=2,id=" +
+                      std::to_string(id) + ",socket=" + socket_name("users")));
+    limited[id]->open(std::array{sw.pool()});
+  }
+  std::array<ClientMemory, 3> memory;
+  const RawClient first(socket_name("users"));
+  ASSERT_EQ(first.connect(memory[0], 0)->type, memif::MessageType::connected);
+  {
+    const RawClient second(socket_name("users"));
+    ASSERT_EQ(second.connect(memory[1], 1)->type, memif::MessageType::connected);
+    const RawClient third(socket_name("users"));
+    for (int step = 0; step < RawClient::kSteps; ++step) third.step(step, memory[2], 2);
+    EXPECT_EQ(third.hear_refusal(), "user " + std::to_string(::getuid()) +
+                                        " has 2 ports of this socket; per-user=2");
+  }
+  await([&] { return limited[1]->departures() == 1; });
+  const RawClient next(socket_name("users"));
+  EXPECT_EQ(next.connect(memory[2], 2)->type, memif::MessageType::connected);
+}
+
 TEST_F(Ports, C1_TwoClientsForOneId) {
   const ClientMemory memory;
   const ClientMemory other;
