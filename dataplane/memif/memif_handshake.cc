@@ -75,8 +75,7 @@ void MemifHandshake::init(const memif::Init& said) {
   by_library_ = std::string_view(said.name.data(), ::strnlen(said.name.data(), said.name.size())) ==
                 memif::kOwnName;
   queues_ = door->queues;
-  if (by_library_ && door->switch_ipv4 != 0)
-    told_ = {*id_, door->switch_ipv4, door->udp_base_port};
+  if (by_library_ && door->switch_ipv4 != 0) told_ = {*id_, door->switch_ipv4, door->udp_base_port};
 }
 
 void MemifHandshake::add_region(const memif::AddRegion& said, worker::FileDescriptor memory) {

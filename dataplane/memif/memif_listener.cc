@@ -81,8 +81,8 @@ const MemifPort* MemifListener::find_free() const {
   };
   const auto found = std::find_if(open_.begin(), open_.end(), [&](const MemifPort* port) {
     const MemifSettings& settings = port->settings();
-    return !port->connected() && port->queues() == 1 && settings.secret == decltype(settings.secret){} &&
-           !is_asked_for(settings.id);
+    return !port->connected() && port->queues() == 1 &&
+           settings.secret == decltype(settings.secret){} && !is_asked_for(settings.id);
   });
   return found == open_.end() ? nullptr : *found;
 }

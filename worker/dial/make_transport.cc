@@ -5,8 +5,8 @@
 #include <stdexcept>
 
 #include "config/model/switch_config.h"
-#include "worker/rdma/rdma_transport.h"
 #include "worker/memif/memif_transport.h"
+#include "worker/rdma/rdma_transport.h"
 #include "worker/transport/transport.h"
 #include "worker/transport/udp_transport.h"
 

@@ -25,9 +25,9 @@
 
 #include "core/net/frame.h"
 #include "core/time.h"
+#include "worker/memif/memif_inbox.h"
 #include "worker/transport/file_descriptor.h"
 #include "worker/transport/memif_control.h"
-#include "worker/memif/memif_inbox.h"
 #include "worker/transport/memif_rings.h"
 
 namespace tributary::worker {
@@ -58,8 +58,8 @@ struct MemifMember {
 
 class MemifLink {
  public:
-  // The connection to interface `id` of a socket, or to any (memif::kAnyId); a new one where this process has none. It ends
-  // with the last pointer to it.
+  // The connection to interface `id` of a socket, or to any (memif::kAnyId); a new one where this
+  // process has none. It ends with the last pointer to it.
   static std::shared_ptr<MemifLink> at(const std::string& socket, std::uint32_t id);
 
   MemifLink(std::string socket, std::uint32_t id) : socket_(std::move(socket)), id_(id) {}
@@ -159,7 +159,7 @@ class MemifLink {
   MemifMember* watcher_ = nullptr;
   bool watcher_asleep_ = false;
   std::uint64_t watcher_turns_ = 0;  // changes whenever the watcher goes to sleep or wakes up
-  memif::Told told_{};  // of the last connection; written as the next two
+  memif::Told told_{};               // of the last connection; written as the next two
   // Both null while down. Written under rx_, tx_ and watch_, so that one is enough to read.
   std::unique_ptr<MemifRings> rings_;
   std::unique_ptr<MemifControl> control_;

@@ -40,6 +40,7 @@ MemifTransport::MemifTransport(MemifAddress address, const Patience& patience)
   connect_patiently(patience, deadline);
   if (address_.switch_ipv4 == 0) take_told();
   link_->add(member_);
+  generation_ = link_->generation();
   try {
     resolve_switch(patience, std::max(deadline, now_ns() + kAnswerLimit.to_ns()));
   } catch (...) {
@@ -51,14 +52,15 @@ MemifTransport::MemifTransport(MemifAddress address, const Patience& patience)
 void MemifTransport::take_told() {
   const memif::Told told = link_->told();
   if (told.switch_ipv4 == 0)
-    throw std::runtime_error("memif socket " + address_.socket +
-                             ": the server there does not tell its address; add switch=IPV4, and id=N "
-                             "for its interface, to the worker's address");
+    throw std::runtime_error(
+        "memif socket " + address_.socket +
+        ": the server there does not tell its address; add switch=IPV4, and id=N "
+        "for its interface, to the worker's address");
   address_.switch_ipv4 = told.switch_ipv4;
   if (address_.base_port == 0) address_.base_port = base_port_ = told.udp_base_port;
   if (address_.own_ipv4 == told.switch_ipv4)
-    throw std::invalid_argument("memif socket " + address_.socket + ": ip=" +
-                                ipv4_text(told.switch_ipv4) + " is the switch's address");
+    throw std::invalid_argument("memif socket " + address_.socket +
+                                ": ip=" + ipv4_text(told.switch_ipv4) + " is the switch's address");
 }
 
 MemifTransport::~MemifTransport() {

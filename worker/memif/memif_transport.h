@@ -21,8 +21,8 @@
 
 #include "core/net/arp.h"
 #include "core/net/frame.h"
-#include "worker/transport/memif_address.h"
 #include "worker/memif/memif_link.h"
+#include "worker/transport/memif_address.h"
 #include "worker/transport/transport.h"
 
 namespace tributary::worker {
@@ -76,7 +76,7 @@ class MemifTransport final : public Transport {
   std::uint32_t generation_ = 0;  // of the connection that knows this address
   bool receiving_ = false;
   std::uint64_t lost_ = 0;     // frames that found the inbox full, as counted in drops_
-  bool send_blocked_ = false;        // send() ran out of room
+  bool send_blocked_ = false;  // send() ran out of room
   DropCounters drops_;
 };
 

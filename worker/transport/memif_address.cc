@@ -16,9 +16,10 @@ namespace {
 constexpr std::string_view kScheme = "memif://";
 
 [[noreturn]] void refuse(const std::string& address, const std::string& why) {
-  throw std::invalid_argument("address \"" + address + "\": " + why +
-                              "; write memif:///SOCKET_PATH?id=N&switch=IPV4[&port=BASE_PORT]"
-                              "[&ip=OWN_IPV4], or without what the switch tells: id, switch and port");
+  throw std::invalid_argument(
+      "address \"" + address + "\": " + why +
+      "; write memif:///SOCKET_PATH?id=N&switch=IPV4[&port=BASE_PORT]"
+      "[&ip=OWN_IPV4], or without what the switch tells: id, switch and port");
 }
 
 struct Parser {

@@ -14,10 +14,10 @@
 namespace tributary::worker {
 
 struct MemifAddress {
-  std::string socket;             // absolute path of the switch's memif socket
+  std::string socket;                // absolute path of the switch's memif socket
   std::uint32_t id = memif::kAnyId;  // interface id on that socket: names the switch port
   std::uint32_t switch_ipv4 = 0;     // host order, as own_ipv4; 0: the switch tells it
-  std::uint32_t own_ipv4 = 0;     // default: derived_worker_ipv4()
+  std::uint32_t own_ipv4 = 0;        // default: derived_worker_ipv4()
   std::uint16_t base_port = config::kDefaultUdpBasePort;  // 0: the switch tells it
 };
 

@@ -35,9 +35,9 @@ class MemifConnectError : public std::runtime_error {
 
 class MemifControl {
  public:
-  // Connects interface `id`, or any (memif::kAnyId), at socket `path` (a file, or else an abstract name, on which DPDK
-  // listens unless socket-abstract=no is given) and hands `rings` over. Every answer must come
-  // within `answer_limit`. Throws MemifConnectError.
+  // Connects interface `id`, or any (memif::kAnyId), at socket `path` (a file, or else an abstract
+  // name, on which DPDK listens unless socket-abstract=no is given) and hands `rings` over. Every
+  // answer must come within `answer_limit`. Throws MemifConnectError.
   MemifControl(const std::string& path, std::uint32_t id, MemifRings& rings, Duration answer_limit);
   // Sends DISCONNECT.
   ~MemifControl();

@@ -22,7 +22,8 @@ inline constexpr std::uint16_t kVersion = 0x0200;
 // The name that the library and the switch have for each other.
 inline constexpr std::string_view kOwnName = "tributary";
 inline constexpr std::uint32_t kRingCookie = 0x3E31F20;
-// The library asks the switch for any interface that is free. A server of others has none of this id.
+// The library asks the switch for any interface that is free. A server of others has none of this
+// id.
 inline constexpr std::uint32_t kAnyId = 0xFFFFFFFF;
 
 enum class MessageType : std::uint16_t {

@@ -10,8 +10,8 @@
 // The server is another process: all that it writes (indices, lengths, flags) is read once, checked
 // against what was offered to it, and never used to compute an address.
 //
-// One thread at a time sends, one receives; the two may differ. rx_pending() and rx_interrupts() are
-// any thread's.
+// One thread at a time sends, one receives; the two may differ. rx_pending() and rx_interrupts()
+// are any thread's.
 #pragma once
 
 #include <atomic>
@@ -90,11 +90,11 @@ class MemifRings {
   FileDescriptor memory_fd_, tx_event_, rx_event_;
   std::unique_ptr<std::byte, Unmap> memory_;
   std::size_t depth_ = 128;
-  std::uint16_t tx_head_ = 0;              // next frame to write
-  std::uint16_t rx_head_ = 0;              // buffers offered up to here
+  std::uint16_t tx_head_ = 0;               // next frame to write
+  std::uint16_t rx_head_ = 0;               // buffers offered up to here
   std::atomic<std::uint16_t> rx_next_ = 0;  // next frame to read; the receiver writes
-  std::vector<std::uint32_t> rx_offsets_;  // by descriptor: where its buffer is
-  bool rx_in_chain_ = false;               // the last frame continues in the next descriptor
+  std::vector<std::uint32_t> rx_offsets_;   // by descriptor: where its buffer is
+  bool rx_in_chain_ = false;                // the last frame continues in the next descriptor
   bool broken_ = false;
 };
 

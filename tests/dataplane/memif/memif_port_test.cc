@@ -139,8 +139,8 @@ TEST_F(Ports, AnyPortIsAFreeOne) {
 }
 
 TEST_F(Ports, APortWithASecretIsNoneForAnyClient) {
-  MemifPort secret(parse_devargs("net_memif_t9,role=server,id=9,secret=key,socket=" +
-                                 socket_name("secret")));
+  MemifPort secret(
+      parse_devargs("net_memif_t9,role=server,id=9,secret=key,socket=" + socket_name("secret")));
   secret.open(std::array{sw.pool()});
   const ClientMemory memory;
   const RawClient client(socket_name("secret"));
@@ -151,9 +151,9 @@ TEST_F(Ports, APortWithASecretIsNoneForAnyClient) {
 TEST_F(Ports, AUserHasAsManyPortsAsIsAllowed) {
   std::array<std::unique_ptr<MemifPort>, 3> limited;
   for (std::uint32_t id = 0; id < limited.size(); ++id) {
-    limited[id] = std::make_unique<MemifPort>(
-        parse_devargs("net_memif_u" + std::to_string(id) + ",role=server,per-user=2,id=" +
-                      std::to_string(id) + ",socket=" + socket_name("users")));
+    limited[id] = std::make_unique<MemifPort>(parse_devargs(
+        "net_memif_u" + std::to_string(id) + ",role=server,per-user=2,id=" + std::to_string(id) +
+        ",socket=" + socket_name("users")));
     limited[id]->open(std::array{sw.pool()});
   }
   std::array<ClientMemory, 3> memory;
@@ -164,8 +164,8 @@ TEST_F(Ports, AUserHasAsManyPortsAsIsAllowed) {
     ASSERT_EQ(second.connect(memory[1], 1)->type, memif::MessageType::connected);
     const RawClient third(socket_name("users"));
     for (int step = 0; step < RawClient::kSteps; ++step) third.step(step, memory[2], 2);
-    EXPECT_EQ(third.hear_refusal(), "user " + std::to_string(::getuid()) +
-                                        " has 2 ports of this socket; per-user=2");
+    EXPECT_EQ(third.hear_refusal(),
+              "user " + std::to_string(::getuid()) + " has 2 ports of this socket; per-user=2");
   }
   await([&] { return limited[1]->departures() == 1; });
   const RawClient next(socket_name("users"));

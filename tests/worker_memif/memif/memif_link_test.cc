@@ -71,9 +71,9 @@ class MemifLinkTest : public ::testing::Test {
     });
   }
   static std::unique_ptr<MemifTransport> communicator(std::uint32_t job) {
-    return std::make_unique<MemifTransport>(
-        MemifAddress{socket_path(), 0, EchoSwitch::kIp, derived_worker_ipv4(job, 0),
-                     config::kDefaultUdpBasePort});
+    return std::make_unique<MemifTransport>(MemifAddress{socket_path(), 0, EchoSwitch::kIp,
+                                                         derived_worker_ipv4(job, 0),
+                                                         config::kDefaultUdpBasePort});
   }
   // Returns when the switch has answered.
   void send(MemifTransport& from, std::uint32_t job, std::uint32_t seq) {
@@ -194,7 +194,7 @@ TEST_F(MemifLinkTest, OneThatLeavesWhileItWatchesIsReplaced) {
 }
 
 TEST_F(MemifLinkTest, AThreadThatStopsReadingIsReplaced) {
-  first_->wait(Duration());       // it watches, and is awake ever after
+  first_->wait(Duration());  // it watches, and is awake ever after
   second_->wait(Duration::ms(1));
   send(*second_, 2, 5);
   second_->wait(kForever);
