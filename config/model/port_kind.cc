@@ -16,8 +16,9 @@ constexpr auto kAfPacketKeys =
 constexpr auto kAfXdpKeys =
     std::to_array<Word>({"iface", "start_queue", "queue_count", "shared_umem", "xdp_prog",
                          "busy_budget", "force_copy"});
-constexpr auto kMemifKeys = std::to_array<Word>(
-    {"id", "role", "bsize", "rsize", "socket", "socket-abstract", "mac", "zero-copy", "secret"});
+constexpr auto kMemifKeys =
+    std::to_array<Word>({"id", "role", "bsize", "rsize", "socket", "socket-abstract", "mac",
+                         "zero-copy", "secret", "per-user"});
 constexpr auto kNullKeys = std::to_array<Word>({"size", "copy", "no-rx"});
 constexpr auto kPcapKeys = std::to_array<Word>({"rx_pcap", "tx_pcap", "rx_iface", "rx_iface_in",
                                                 "tx_iface", "iface", "phy_mac", "infinite_rx"});

@@ -68,13 +68,14 @@ void MemifHandshake::init(const memif::Init& said) {
                        "; the switch speaks memif 2.0");
   if (said.mode != 0) throw MemifRefusal("mode " + number(said.mode) + "; the switch has Ethernet");
   const auto door = find_(said.id);
-  if (!door) throw MemifRefusal("ID not found");
+  if (!door) throw MemifRefusal(said.id == memif::kAnyId ? "No port is free" : "ID not found");
   if (door->settings->secret != said.secret) throw MemifRefusal("Incorrect secret");
   if (door->taken) throw MemifRefusal("Already connected");
-  id_ = said.id;
+  id_ = door->settings->id;
   by_library_ = std::string_view(said.name.data(), ::strnlen(said.name.data(), said.name.size())) ==
                 memif::kOwnName;
   queues_ = door->queues;
+  if (by_library_ && door->switch_ipv4 != 0) told_ = {*id_, door->switch_ipv4, door->udp_base_port};
 }
 
 void MemifHandshake::add_region(const memif::AddRegion& said, worker::FileDescriptor memory) {

@@ -34,11 +34,14 @@ struct MemifOffer {
   std::vector<Ring> to_client;
 };
 
-// A port that a client may ask for.
+// A port that a client may ask for, or that the switch has chosen for one that asks for any.
 struct MemifDoor {
   const MemifSettings* settings = nullptr;
   std::uint16_t queues = 0;
   bool taken = false;  // by another client
+  // Of the switch, which its library asks for; 0: it has not said.
+  std::uint32_t switch_ipv4 = 0;
+  std::uint16_t udp_base_port = 0;
 };
 
 class MemifHandshake {
@@ -55,7 +58,10 @@ class MemifHandshake {
   // due. Throws MemifRefusal with DPDK's words where clients know these.
   bool take(const worker::memif::Message& message, worker::FileDescriptor passed);
 
+  // Of the port, after INIT.
   [[nodiscard]] std::optional<std::uint32_t> id() const { return id_; }
+  // Goes into the acknowledgement of INIT.
+  [[nodiscard]] const worker::memif::Told& told() const { return told_; }
   // The client says that it is this project's library, which leaves a job before it goes.
   [[nodiscard]] bool by_library() const { return by_library_; }
   // CONNECT was taken: all rings of the port are there.
@@ -71,6 +77,7 @@ class MemifHandshake {
   FindDoor find_;
   std::optional<std::uint32_t> id_;
   bool by_library_ = false;
+  worker::memif::Told told_{};
   std::uint16_t queues_ = 0;
   MemifOffer offer_;
   bool complete_ = false;

@@ -31,12 +31,18 @@ void say_goodbye(int socket, const std::string& why) {
   send_memif(socket, bye);
 }
 
+ucred peer_of(int socket) {
+  ucred peer{.pid = 0, .uid = static_cast<uid_t>(-1), .gid = static_cast<gid_t>(-1)};
+  socklen_t bytes = sizeof peer;
+  ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &bytes);
+  return peer;
+}
+
 // The process that connected; none where it cannot be seen from here.
 worker::FileDescriptor process_behind(int socket) {
-  ucred peer{};
-  socklen_t bytes = sizeof peer;
-  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0 || peer.pid <= 0) return {};
-  return worker::FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0)));
+  const pid_t process = peer_of(socket).pid;
+  if (process <= 0) return {};
+  return worker::FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
 }
 
 }  // namespace
@@ -64,6 +70,20 @@ bool MemifListener::has_device(const std::string& name) const {
 MemifPort* MemifListener::find(std::uint32_t id) const {
   const auto found = std::find_if(open_.begin(), open_.end(),
                                   [&](const MemifPort* port) { return port->settings().id == id; });
+  return found == open_.end() ? nullptr : *found;
+}
+
+// A port with a secret is for the client that has it; the library makes one ring each way.
+const MemifPort* MemifListener::find_free() const {
+  const auto is_asked_for = [&](std::uint32_t id) {
+    return std::any_of(clients_.begin(), clients_.end(),
+                       [&](const Client& one) { return one.handshake.id() == id; });
+  };
+  const auto found = std::find_if(open_.begin(), open_.end(), [&](const MemifPort* port) {
+    const MemifSettings& settings = port->settings();
+    return !port->connected() && port->queues() == 1 &&
+           settings.secret == decltype(settings.secret){} && !is_asked_for(settings.id);
+  });
   return found == open_.end() ? nullptr : *found;
 }
 
@@ -125,11 +145,13 @@ void MemifListener::greet(worker::FileDescriptor socket) {
   if (!send_memif(socket.get(), MemifHandshake::hello())) return counters_.gone.add();
   make_room();
   const auto find_door = [this](std::uint32_t id) -> std::optional<MemifDoor> {
-    const MemifPort* const port = find(id);
+    const MemifPort* port = find(id);
+    if (port == nullptr && id == memif::kAnyId) port = find_free();
     if (port == nullptr) return std::nullopt;
-    return MemifDoor{&port->settings(), port->queues(), port->connected()};
+    return port->door();
   };
-  clients_.push_back({std::move(socket), MemifHandshake(find_door), nullptr});
+  const uid_t user = peer_of(socket.get()).uid;
+  clients_.push_back({std::move(socket), MemifHandshake(find_door), nullptr, {}, user});
 }
 
 void MemifListener::make_room() {
@@ -163,14 +185,16 @@ void MemifListener::take(Client& client, const memif::Message& said,
     throw MemifRefusal("a message after CONNECT");
   if (!client.handshake.take(said, std::move(passed))) return;
   if (client.handshake.complete()) return connect(client);
-  if (!send_memif(client.socket.get(), message(memif::MessageType::ack)))
-    throw MemifRefusal("the client does not read");
+  memif::Message ack = message(memif::MessageType::ack);
+  if (said.type == memif::MessageType::init) ack.told = client.handshake.told();
+  if (!send_memif(client.socket.get(), ack)) throw MemifRefusal("the client does not read");
 }
 
 void MemifListener::connect(Client& client) {
   MemifPort* const port = find(*client.handshake.id());
   if (port == nullptr) throw MemifRefusal("ID not found");
   if (port->connected()) throw MemifRefusal("Already connected");
+  check_user(client, *port);
   port->accept(client.handshake.take_offer());
   client.port = port;
   if (client.handshake.by_library()) client.process = process_behind(client.socket.get());
@@ -178,6 +202,17 @@ void MemifListener::connect(Client& client) {
   port->settings().device.copy(connected.connect.interface_name.data(),
                                connected.connect.interface_name.size() - 1);
   if (!send_memif(client.socket.get(), connected)) throw MemifRefusal("the client does not read");
+}
+
+void MemifListener::check_user(const Client& client, const MemifPort& port) const {
+  const std::uint32_t limit = port.settings().per_user;
+  if (limit == 0) return;
+  const auto held = std::count_if(clients_.begin(), clients_.end(), [&](const Client& one) {
+    return one.port != nullptr && one.user == client.user;
+  });
+  if (static_cast<std::uint32_t>(held) < limit) return;
+  throw MemifRefusal("user " + std::to_string(client.user) + " has " + std::to_string(held) +
+                     " ports of this socket; per-user=" + std::to_string(limit));
 }
 
 MemifListener::Clients::iterator MemifListener::end(Clients::iterator client, bool itself) {

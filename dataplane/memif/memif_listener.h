@@ -8,6 +8,8 @@
 // by one thread at a time.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <list>
 #include <string>
@@ -63,10 +65,13 @@ class MemifListener {
     // Its process, where the kernel shows it (pidfd_open(2)): a child that fork() made keeps the
     // socket open.
     worker::FileDescriptor process = {};
+    uid_t user = 0;
   };
   using Clients = std::list<Client>;
 
   [[nodiscard]] MemifPort* find(std::uint32_t id) const;
+  // For a client that takes any.
+  [[nodiscard]] const MemifPort* find_free() const;
   void accept_all();
   void greet(worker::FileDescriptor socket);
   void make_room();
@@ -74,6 +79,8 @@ class MemifListener {
   Clients::iterator read(Clients::iterator client);
   void take(Client& client, const worker::memif::Message& message, worker::FileDescriptor passed);
   void connect(Client& client);
+  // Throws MemifRefusal where the client's user has as many ports as this one allows.
+  void check_user(const Client& client, const MemifPort& port) const;
   // `itself`: by its own doing, not the switch's.
   Clients::iterator end(Clients::iterator client, bool itself);
   Clients::iterator refuse(Clients::iterator client, const std::string& why);

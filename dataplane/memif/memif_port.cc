@@ -46,6 +46,12 @@ bool MemifPort::transmit(std::uint16_t queue, rte_mbuf** frames, std::uint16_t c
   return intact;
 }
 
+MemifDoor MemifPort::door() const {
+  const std::uint64_t at = switch_at_.load(std::memory_order_relaxed);
+  return {&settings_, queues(), connected(), static_cast<std::uint32_t>(at >> 16),
+          static_cast<std::uint16_t>(at)};
+}
+
 void MemifPort::accept(MemifOffer offer) {
   auto connection = std::make_unique<MemifConnection>(std::move(offer));
   connection_ = std::move(connection);

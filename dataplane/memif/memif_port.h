@@ -37,6 +37,10 @@ class MemifPort {
   MemifPort(const MemifPort&) = delete;
   MemifPort& operator=(const MemifPort&) = delete;
 
+  // Any thread. Clients of the library are told where the switch is.
+  void tell(std::uint32_t switch_ipv4, std::uint16_t udp_base_port) {
+    switch_at_.store(std::uint64_t{switch_ipv4} << 16 | udp_base_port, std::memory_order_relaxed);
+  }
   // From now on clients are taken, with a ring each way for each of these pools. Once.
   void open(std::span<rte_mempool* const> pools);
 
@@ -67,6 +71,7 @@ class MemifPort {
 
   // MemifServer's.
   [[nodiscard]] const MemifSettings& settings() const { return settings_; }
+  [[nodiscard]] MemifDoor door() const;
   [[nodiscard]] std::uint16_t queues() const { return static_cast<std::uint16_t>(queues_.size()); }
   // The connection's client, if there is one, has broken the protocol.
   [[nodiscard]] bool broken() const { return connection_ != nullptr && connection_->broken(); }
@@ -85,6 +90,7 @@ class MemifPort {
   };
 
   MemifSettings settings_;
+  std::atomic<std::uint64_t> switch_at_ = 0;  // its address and UDP port
   std::vector<std::unique_ptr<Queue>> queues_;
   std::unique_ptr<MemifConnection> connection_;
   std::atomic<bool> connected_{false};

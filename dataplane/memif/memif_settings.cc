@@ -56,12 +56,14 @@ std::string memif_socket(const Devargs& device) {
 MemifSettings memif_settings(const Devargs& device) {
   number(device, "rsize", 1, kMostLog2RingSize, 10);
   number(device, "bsize", 1, kMostBufferBytes, 2048);
-  return {.device = device.device,
-          .socket = memif_socket(device),
-          .abstract = is_abstract(device),
-          .id = static_cast<std::uint32_t>(
-              number(device, "id", 0, std::numeric_limits<std::uint32_t>::max(), 0)),
-          .secret = secret_of(device)};
+  return {
+      .device = device.device,
+      .socket = memif_socket(device),
+      .abstract = is_abstract(device),
+      .id = static_cast<std::uint32_t>(
+          number(device, "id", 0, std::numeric_limits<std::uint32_t>::max(), 0)),
+      .secret = secret_of(device),
+      .per_user = static_cast<std::uint32_t>(number(device, "per-user", 0, config::kMaxPorts, 0))};
 }
 
 }  // namespace tributary::dataplane

@@ -15,6 +15,7 @@ struct MemifSettings {
   bool abstract = true;  // as DPDK's driver has it
   std::uint32_t id = 0;
   std::array<char, 24> secret{};  // all zero: none
+  std::uint32_t per_user = 0;     // ports of the socket that one user's clients may have; 0: all
 };
 
 // True for net_memif with role=server.

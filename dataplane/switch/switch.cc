@@ -12,6 +12,7 @@
 
 #include "config/plan/own_buffers.h"
 #include "config/plan/port_places.h"
+#include "dataplane/memif/memif_port.h"
 #include "dataplane/port/eal.h"
 #include "dataplane/port/fault_guard.h"
 #include "dataplane/port/machine.h"
@@ -131,6 +132,8 @@ void Switch::open_port(std::size_t place) {
 }
 
 void Switch::set_up(Port& port, std::size_t place, const config::NumaPlan& plan) {
+  if (MemifPort* const server = port.memif_server())
+    server->tell(config_.ipv4, config_.udp_base_port);
   port.set_up(pools_->of_port(place, plan), config::own_buffers(config_, port.config()));
   if (!port.why().empty()) report_("port " + port.name() + " " + port.why());
 }

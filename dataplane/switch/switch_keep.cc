@@ -90,6 +90,8 @@ void Switch::keep_port(std::uint16_t place) {
   const auto now = std::chrono::steady_clock::now();
   watch_client(place);
   Port& port = *ports_[place];
+  if (MemifPort* const server = port.memif_server())
+    server->tell(config_.ipv4, config_.udp_base_port);
   if (port.is_device()) {
     if (!port.is_replaced()) return follow_mtu(place);
     if (now < next_try_[place]) return;

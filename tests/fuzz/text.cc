@@ -16,12 +16,13 @@ void check_memif_address(const std::string& text) {
   try {
     const worker::MemifAddress a = worker::parse_memif_address(text, 7, 3);
     FUZZ_CHECK(a.socket.size() > 1 && a.socket.size() < 108 && a.socket.front() == '/');
-    FUZZ_CHECK(a.switch_ipv4 != 0 && a.own_ipv4 != 0 && a.own_ipv4 != a.switch_ipv4);
-    FUZZ_CHECK(a.base_port != 0 && a.base_port + (config::kMaxShards - 1) <= 0xFFFF);
-    const std::string canonical = "memif://" + a.socket + "?id=" + std::to_string(a.id) +
-                                  "&switch=" + worker::ipv4_text(a.switch_ipv4) +
-                                  "&port=" + std::to_string(a.base_port) +
-                                  "&ip=" + worker::ipv4_text(a.own_ipv4);
+    FUZZ_CHECK(a.own_ipv4 != 0 && a.own_ipv4 != a.switch_ipv4);
+    FUZZ_CHECK((a.base_port != 0 || a.switch_ipv4 == 0) &&
+               a.base_port + (config::kMaxShards - 1) <= 0xFFFF);
+    std::string canonical = "memif://" + a.socket + "?id=" + std::to_string(a.id) +
+                            "&ip=" + worker::ipv4_text(a.own_ipv4);
+    if (a.switch_ipv4 != 0) canonical += "&switch=" + worker::ipv4_text(a.switch_ipv4);
+    if (a.base_port != 0) canonical += "&port=" + std::to_string(a.base_port);
     const worker::MemifAddress b = worker::parse_memif_address(canonical, 7, 3);
     FUZZ_CHECK(a.socket == b.socket && a.id == b.id && a.switch_ipv4 == b.switch_ipv4);
     FUZZ_CHECK(a.own_ipv4 == b.own_ipv4 && a.base_port == b.base_port);

@@ -53,3 +53,12 @@ def test_a_killed_rank_is_named_in_all_its_groups(switch, directory):
             assert all("rank 2" in text for text in texts), texts
     finally:
         ranks.stop()
+
+
+def test_the_switch_tells_port_and_address(switch, directory):
+    ranks = Ranks(switch, directory, TRIBUTARY_JOB="1-13",
+                  TRIBUTARY_ADDRESS=f"memif://{switch.socket}")
+    try:
+        ranks.run("all_at_a_time", 3)
+    finally:
+        ranks.stop()

@@ -66,6 +66,7 @@ EchoSwitch::~EchoSwitch() {
 void EchoSwitch::open() {
   port_.reset();
   port_ = std::make_unique<dataplane::MemifPort>(dataplane::parse_devargs(devargs_));
+  if (tells) port_->tell(kIp, kPort);
   port_->open(std::array{packet_pool()});
 }
 

@@ -47,6 +47,10 @@ class EchoSwitch {
   // Back to the settings below.
   void reset();
 
+  // Whether clients are told where the switch is, from the next restart on.
+  std::atomic<bool> tells = false;
+  static constexpr std::uint16_t kPort = 47100;
+
   // How to answer the next packets.
   std::atomic<std::uint32_t> group_ip = 0;  // not 0: answer to this group
   std::atomic<std::uint32_t> answer_from = kIp;

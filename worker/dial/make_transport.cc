@@ -5,8 +5,8 @@
 #include <stdexcept>
 
 #include "config/model/switch_config.h"
-#include "worker/rdma/rdma_transport.h"
 #include "worker/memif/memif_transport.h"
+#include "worker/rdma/rdma_transport.h"
 #include "worker/transport/transport.h"
 #include "worker/transport/udp_transport.h"
 
@@ -19,7 +19,7 @@ constexpr std::string_view kMemifScheme = "memif://";
 [[noreturn]] void refuse(const std::string& address, const std::string& why) {
   throw std::invalid_argument("address \"" + address + "\": " + why +
                               "; write udp://SWITCH_IPV4[:PORT], rdma://SWITCH_IPV4[:PORT] or "
-                              "memif:///SOCKET?id=N&switch=IPV4[&port=PORT][&ip=OWN_IPV4]");
+                              "memif:///SOCKET[?id=N&switch=IPV4&port=PORT&ip=OWN_IPV4]");
 }
 
 struct HostPort {

@@ -65,14 +65,24 @@ void MemifLink::connect(Duration answer_limit) {
 void MemifLink::open(Duration answer_limit) {
   if (up()) return;
   auto rings = std::make_unique<MemifRings>();
-  auto control = std::make_unique<MemifControl>(socket_, id_, *rings, answer_limit);
+  // Ranks are bound to the port that they have had, if it is still free.
+  const std::uint32_t id = had_id_.value_or(id_);
+  had_id_.reset();
+  auto control = std::make_unique<MemifControl>(socket_, id, *rings, answer_limit);
   const std::scoped_lock all(rx_, tx_, watch_);
+  told_ = control->told();
+  if (told_.switch_ipv4 != 0) had_id_ = told_.id;
   rings_ = std::move(rings);
   control_ = std::move(control);
   set_depth();
   generation_.fetch_add(1, std::memory_order_release);
   up_.store(true, std::memory_order_release);
   wake_all();
+}
+
+memif::Told MemifLink::told() {
+  const std::lock_guard lock(tx_);
+  return told_;
 }
 
 // Under rx_.

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -57,8 +58,8 @@ struct MemifMember {
 
 class MemifLink {
  public:
-  // The connection to interface `id` of a socket; a new one where this process has none. It ends
-  // with the last pointer to it.
+  // The connection to interface `id` of a socket, or to any (memif::kAnyId); a new one where this
+  // process has none. It ends with the last pointer to it.
   static std::shared_ptr<MemifLink> at(const std::string& socket, std::uint32_t id);
 
   MemifLink(std::string socket, std::uint32_t id) : socket_(std::move(socket)), id_(id) {}
@@ -73,6 +74,10 @@ class MemifLink {
   [[nodiscard]] std::uint32_t generation() const {
     return generation_.load(std::memory_order_acquire);
   }
+
+  // Once connected: what the switch has told, and the interface.
+  [[nodiscard]] memif::Told told();
+  [[nodiscard]] std::uint32_t told_id() { return id_ == memif::kAnyId ? told().id : id_; }
 
   void add(MemifMember& member);
   void remove(MemifMember& member);
@@ -140,7 +145,8 @@ class MemifLink {
 
   const std::string socket_;
   const std::uint32_t id_;
-  std::mutex connecting_;
+  std::mutex connecting_;  // of:
+  std::optional<std::uint32_t> had_id_;
   std::atomic<std::int64_t> next_connect_ns_ = 0;
   std::atomic<bool> up_ = false;
   std::atomic<std::uint32_t> generation_ = 0;
@@ -153,6 +159,7 @@ class MemifLink {
   MemifMember* watcher_ = nullptr;
   bool watcher_asleep_ = false;
   std::uint64_t watcher_turns_ = 0;  // changes whenever the watcher goes to sleep or wakes up
+  memif::Told told_{};               // of the last connection; written as the next two
   // Both null while down. Written under rx_, tx_ and watch_, so that one is enough to read.
   std::unique_ptr<MemifRings> rings_;
   std::unique_ptr<MemifControl> control_;

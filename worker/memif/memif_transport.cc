@@ -38,13 +38,29 @@ MemifTransport::MemifTransport(MemifAddress address, const Patience& patience)
       link_(MemifLink::at(address_.socket, address_.id)) {
   const std::int64_t deadline = now_ns() + patience.limit.to_ns();
   connect_patiently(patience, deadline);
+  if (address_.switch_ipv4 == 0) take_told();
   link_->add(member_);
+  generation_ = link_->generation();
   try {
     resolve_switch(patience, std::max(deadline, now_ns() + kAnswerLimit.to_ns()));
   } catch (...) {
     link_->remove(member_);
     throw;
   }
+}
+
+void MemifTransport::take_told() {
+  const memif::Told told = link_->told();
+  if (told.switch_ipv4 == 0)
+    throw std::runtime_error(
+        "memif socket " + address_.socket +
+        ": the server there does not tell its address; add switch=IPV4, and id=N "
+        "for its interface, to the worker's address");
+  address_.switch_ipv4 = told.switch_ipv4;
+  if (address_.base_port == 0) address_.base_port = base_port_ = told.udp_base_port;
+  if (address_.own_ipv4 == told.switch_ipv4)
+    throw std::invalid_argument("memif socket " + address_.socket +
+                                ": ip=" + ipv4_text(told.switch_ipv4) + " is the switch's address");
 }
 
 MemifTransport::~MemifTransport() {
@@ -88,7 +104,7 @@ void MemifTransport::resolve_switch(const Patience& patience, std::int64_t deadl
     check_cancelled(patience, address_);
     if (now_ns() >= deadline_ns || !link_up())
       throw std::runtime_error("memif socket " + address_.socket + ": connected as interface " +
-                               std::to_string(address_.id) + ", but " +
+                               std::to_string(link_->told_id()) + ", but " +
                                ipv4_text(address_.switch_ipv4) + " does not answer ARP");
     ask_for_switch_mac();
     wait(kArpInterval);
@@ -246,7 +262,7 @@ void MemifTransport::handle_arp(std::span<const std::byte> packet) {
 }
 
 std::string MemifTransport::describe() const {
-  return "memif " + address_.socket + " interface " + std::to_string(address_.id) +
+  return "memif " + address_.socket + " interface " + std::to_string(link_->told_id()) +
          (link_up() ? "" : " (down)") + ", " + ipv4_text(address_.own_ipv4) + " " +
          mac_text(own_mac_) + " to switch " + ipv4_text(address_.switch_ipv4) + ":" +
          std::to_string(base_port_) + " " + (switch_mac_ ? mac_text(*switch_mac_) : "unresolved") +

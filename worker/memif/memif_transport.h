@@ -51,6 +51,7 @@ class MemifTransport final : public Transport {
  private:
   static std::int64_t now_ns();
   void connect_patiently(const Patience& patience, std::int64_t deadline_ns);
+  void take_told();
   void resolve_switch(const Patience& patience, std::int64_t deadline_ns);
   void ask_for_switch_mac();
   // After another connection: the switch learns where this one's address is.

@@ -16,9 +16,10 @@ namespace {
 constexpr std::string_view kScheme = "memif://";
 
 [[noreturn]] void refuse(const std::string& address, const std::string& why) {
-  throw std::invalid_argument("address \"" + address + "\": " + why +
-                              "; write memif:///SOCKET_PATH?id=N&switch=IPV4[&port=BASE_PORT]"
-                              "[&ip=OWN_IPV4]");
+  throw std::invalid_argument(
+      "address \"" + address + "\": " + why +
+      "; write memif:///SOCKET_PATH?id=N&switch=IPV4[&port=BASE_PORT]"
+      "[&ip=OWN_IPV4], or without what the switch tells: id, switch and port");
 }
 
 struct Parser {
@@ -66,7 +67,7 @@ MemifAddress parse_memif_address(const std::string& address, std::uint32_t job,
   MemifAddress out;
   out.socket = parser.socket_path(rest.substr(0, question));
 
-  bool has_id = false;
+  bool has_port = false;
   std::string_view query =
       question == std::string_view::npos ? std::string_view{} : rest.substr(question + 1);
   while (!query.empty()) {
@@ -78,20 +79,19 @@ MemifAddress parse_memif_address(const std::string& address, std::uint32_t job,
         equals == std::string_view::npos ? std::string_view{} : item.substr(equals + 1);
     if (key == "id") {
       out.id = parser.number(key, value, 0, std::numeric_limits<std::uint32_t>::max());
-      has_id = true;
     } else if (key == "switch") {
       out.switch_ipv4 = parser.host_ipv4(key, value);
     } else if (key == "port") {
       out.base_port = static_cast<std::uint16_t>(
           parser.number(key, value, 1, 0xFFFF - (config::kMaxShards - 1)));
+      has_port = true;
     } else if (key == "ip") {
       out.own_ipv4 = parser.host_ipv4(key, value);
     } else {
       refuse(address, "unknown key \"" + std::string(key) + "\"");
     }
   }
-  if (!has_id) refuse(address, "id is missing");
-  if (out.switch_ipv4 == 0) refuse(address, "switch is missing");
+  if (out.switch_ipv4 == 0 && !has_port) out.base_port = 0;
   if (out.own_ipv4 == 0) out.own_ipv4 = derived_worker_ipv4(job, rank);
   if (out.own_ipv4 == out.switch_ipv4) refuse(address, "ip and switch are the same address");
   return out;

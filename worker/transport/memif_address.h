@@ -1,5 +1,7 @@
 // A memif worker's address of its switch:
-//   memif:///SOCKET_PATH?id=N&switch=IPV4[&port=BASE_PORT][&ip=OWN_IPV4]
+//   memif:///SOCKET_PATH[?id=N&switch=IPV4&port=BASE_PORT&ip=OWN_IPV4]
+//
+// Each key may be left out: the switch has a free interface, and tells its address.
 #pragma once
 
 #include <cstdint>
@@ -7,15 +9,16 @@
 
 #include "config/model/switch_config.h"
 #include "core/net/frame.h"
+#include "worker/transport/memif_format.h"
 
 namespace tributary::worker {
 
 struct MemifAddress {
-  std::string socket;             // absolute path of the switch's memif socket
-  std::uint32_t id = 0;           // interface id on that socket: names the switch port
-  std::uint32_t switch_ipv4 = 0;  // host order, as own_ipv4
-  std::uint32_t own_ipv4 = 0;     // default: derived_worker_ipv4()
-  std::uint16_t base_port = config::kDefaultUdpBasePort;
+  std::string socket;                // absolute path of the switch's memif socket
+  std::uint32_t id = memif::kAnyId;  // interface id on that socket: names the switch port
+  std::uint32_t switch_ipv4 = 0;     // host order, as own_ipv4; 0: the switch tells it
+  std::uint32_t own_ipv4 = 0;        // default: derived_worker_ipv4()
+  std::uint16_t base_port = config::kDefaultUdpBasePort;  // 0: the switch tells it
 };
 
 // Throws std::invalid_argument with the mistake and the allowed values.

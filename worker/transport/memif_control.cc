@@ -17,9 +17,12 @@ namespace {
 using memif::Message;
 using memif::MessageType;
 
-// DPDK's texts for "no port of the switch has this id" and "that port has a client".
-constexpr std::string_view kIdNotFound = "ID not found";
-constexpr std::string_view kConnected = "Already connected";
+// After DPDK's texts for "no port of the switch has this id" and "that port has a client", the
+// switch's for all ports, and for all of one user's, another try may succeed soon.
+bool may_pass_soon(std::string_view refusal) {
+  return refusal == "ID not found" || refusal == "Already connected" ||
+         refusal == "No port is free" || refusal.find("; per-user=") != std::string_view::npos;
+}
 
 template <std::size_t N>
 void put_text(std::array<char, N>& to, std::string_view text) {
@@ -104,7 +107,7 @@ void MemifControl::handshake(std::uint32_t id, MemifRings& rings) {
   init.init.version = memif::kVersion;
   init.init.id = id;
   put_text(init.init.name, memif::kOwnName);
-  request(init, -1, MessageType::ack);
+  told_ = request(init, -1, MessageType::ack).told;
 
   Message region = message(MessageType::add_region);
   region.add_region.size_bytes = rings.memory_bytes();
@@ -124,9 +127,9 @@ void MemifControl::handshake(std::uint32_t id, MemifRings& rings) {
   rings.start();
 }
 
-void MemifControl::request(const Message& m, int passed_fd, MessageType answer) {
+Message MemifControl::request(const Message& m, int passed_fd, MessageType answer) {
   send(m, passed_fd);
-  expect(answer);
+  return expect(answer);
 }
 
 void MemifControl::send(const Message& m, int passed_fd) const {
@@ -158,7 +161,7 @@ Message MemifControl::expect(MessageType wanted) const {
   if (m.type == MessageType::disconnect) {
     const std::string text = get_text(m.disconnect.text);
     fail("the switch refused: \"" + text + "\"",
-         text == kIdNotFound || text == kConnected ? Prospect::soon : Prospect::open);
+         may_pass_soon(text) ? Prospect::soon : Prospect::open);
   }
   if (m.type != wanted)
     fail("unexpected message " + std::to_string(static_cast<unsigned>(m.type)) +

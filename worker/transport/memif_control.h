@@ -35,15 +35,17 @@ class MemifConnectError : public std::runtime_error {
 
 class MemifControl {
  public:
-  // Connects interface `id` at socket `path` (a file, or else an abstract name, on which DPDK
-  // listens unless socket-abstract=no is given) and hands `rings` over. Every answer must come
-  // within `answer_limit`. Throws MemifConnectError.
+  // Connects interface `id`, or any (memif::kAnyId), at socket `path` (a file, or else an abstract
+  // name, on which DPDK listens unless socket-abstract=no is given) and hands `rings` over. Every
+  // answer must come within `answer_limit`. Throws MemifConnectError.
   MemifControl(const std::string& path, std::uint32_t id, MemifRings& rings, Duration answer_limit);
   // Sends DISCONNECT.
   ~MemifControl();
   MemifControl(const MemifControl&) = delete;
   MemifControl& operator=(const MemifControl&) = delete;
 
+  // What the switch has told of itself and the interface.
+  [[nodiscard]] const memif::Told& told() const { return told_; }
   // Readable when server_left() may have become true.
   [[nodiscard]] int fd() const { return socket_.get(); }
   [[nodiscard]] bool server_left();
@@ -51,7 +53,7 @@ class MemifControl {
  private:
   void limit_waiting() const;
   void handshake(std::uint32_t id, MemifRings& rings);
-  void request(const memif::Message& message, int passed_fd, memif::MessageType answer);
+  memif::Message request(const memif::Message& message, int passed_fd, memif::MessageType answer);
   void send(const memif::Message& message, int passed_fd) const;
   memif::Message expect(memif::MessageType wanted) const;
   using Prospect = MemifConnectError::Prospect;
@@ -60,6 +62,7 @@ class MemifControl {
   std::string path_;
   Duration answer_limit_;
   FileDescriptor socket_;
+  memif::Told told_{};
 };
 
 }  // namespace tributary::worker

@@ -22,10 +22,13 @@ inline constexpr std::uint16_t kVersion = 0x0200;
 // The name that the library and the switch have for each other.
 inline constexpr std::string_view kOwnName = "tributary";
 inline constexpr std::uint32_t kRingCookie = 0x3E31F20;
+// The library asks the switch for any interface that is free. A server of others has none of this
+// id.
+inline constexpr std::uint32_t kAnyId = 0xFFFFFFFF;
 
 enum class MessageType : std::uint16_t {
   none = 0,
-  ack = 1,         // both ways: previous message accepted
+  ack = 1,         // both ways: previous message accepted; after INIT, Told
   hello = 2,       // server: its limits
   init = 3,        // client: which interface
   add_region = 4,  // client: shared memory, with its descriptor
@@ -71,9 +74,16 @@ struct Disconnect {
   std::uint32_t code;
   std::array<char, 96> text;
 };
+// What the switch tells in the acknowledgement of INIT; all zero from other servers.
+struct Told {
+  std::uint32_t id;           // of the interface
+  std::uint32_t switch_ipv4;  // host order; 0: not told
+  std::uint16_t udp_base_port;
+};
 struct Message {
   MessageType type;
   union {
+    Told told;
     Hello hello;
     Init init;
     AddRegion add_region;

@@ -79,9 +79,8 @@ class ConnectCancelled : public std::runtime_error {
 };
 
 // address: "udp://SWITCH_IPV4[:BASE_PORT]", "rdma://SWITCH_IPV4[:BASE_PORT]" or
-// "memif:///SOCKET_PATH?id=N&switch=IPV4[&port=BASE_PORT]"
-// [&ip=OWN_IPV4]. Throws std::invalid_argument (bad address) or std::runtime_error (says what
-// failed).
+// "memif:///SOCKET_PATH[?id=N&switch=IPV4&port=BASE_PORT&ip=OWN_IPV4]". Throws
+// std::invalid_argument (bad address) or std::runtime_error (says what failed).
 std::unique_ptr<Transport> make_transport(const std::string& address, std::uint32_t job,
                                           std::uint32_t rank, const Patience& patience = {});
 

@@ -42,8 +42,8 @@ class Handshake : public testing::Test {
   MemifSettings settings = memif_settings(parse_devargs("net_memif0,role=server,id=3,secret=key"));
   bool taken = false;
   MemifHandshake handshake{[this](std::uint32_t id) -> std::optional<MemifDoor> {
-    if (id != 3) return std::nullopt;
-    return MemifDoor{&settings, 2, taken};
+    if (id != 3 && (id != memif::kAnyId || taken)) return std::nullopt;
+    return MemifDoor{&settings, 2, taken, 0x0A4D00FE, 47000};
   }};
   ClientMemory memory;
 
@@ -68,6 +68,26 @@ TEST_F(Handshake, EndsWithWhatTheClientDescribed) {
   EXPECT_EQ(offer.regions.size(), 1u);
   EXPECT_EQ(offer.to_server.size(), 2u);
   EXPECT_EQ(offer.to_client[1].log2_size, ClientMemory::kLog2Size);
+}
+
+TEST_F(Handshake, TheLibraryIsToldWhichPortItHasAndWhereTheSwitchIs) {
+  Message init = init_message(memif::kAnyId);
+  memif::kOwnName.copy(init.init.name.data(), init.init.name.size() - 1);
+  say(init);
+  EXPECT_EQ(handshake.id(), 3u);
+  EXPECT_EQ(handshake.told().id, 3u);
+  EXPECT_EQ(handshake.told().switch_ipv4, 0x0A4D00FEu);
+  EXPECT_EQ(handshake.told().udp_base_port, 47000);
+}
+
+TEST_F(Handshake, AnotherClientIsToldNothing) {
+  say(init_message(3));
+  EXPECT_EQ(handshake.told().switch_ipv4, 0u);
+}
+
+TEST_F(Handshake, WhoAsksForAnyPortIsToldThatNoneIsFree) {
+  taken = true;
+  EXPECT_EQ(refusal(init_message(memif::kAnyId)), "No port is free");
 }
 
 TEST_F(Handshake, AnAckWantsNoAnswer) {

@@ -118,6 +118,60 @@ TEST_F(Ports, TheLibrarysClientConnectsAndIsDeadWhenItCloses) {
   await([&] { return descriptors() == before; });
 }
 
+// Two ask at the same time: a port is promised once.
+TEST_F(Ports, AnyPortIsAFreeOne) {
+  ports[1]->tell(0x0A4D00FE, 47000);
+  const ClientMemory memory;
+  {
+    const RawClient first(socket_name());
+    first.step(0, memory, memif::kAnyId);
+    worker::MemifRings rings;
+    const worker::MemifControl second(socket_name(), memif::kAnyId, rings, Duration::seconds(60));
+    EXPECT_TRUE(ports[1]->connected());
+    EXPECT_EQ(second.told().id, 1u);
+    EXPECT_EQ(second.told().switch_ipv4, 0x0A4D00FEu);
+    EXPECT_EQ(second.told().udp_base_port, 47000);
+    const RawClient third(socket_name());
+    third.step(0, memory, memif::kAnyId);
+    EXPECT_EQ(third.hear_refusal(), "No port is free");
+  }
+  await([&] { return !ports[1]->connected(); });
+}
+
+TEST_F(Ports, APortWithASecretIsNoneForAnyClient) {
+  MemifPort secret(
+      parse_devargs("net_memif_t9,role=server,id=9,secret=key,socket=" + socket_name("secret")));
+  secret.open(std::array{sw.pool()});
+  const ClientMemory memory;
+  const RawClient client(socket_name("secret"));
+  client.step(0, memory, memif::kAnyId);
+  EXPECT_EQ(client.hear_refusal(), "No port is free");
+}
+
+TEST_F(Ports, AUserHasAsManyPortsAsIsAllowed) {
+  std::array<std::unique_ptr<MemifPort>, 3> limited;
+  for (std::uint32_t id = 0; id < limited.size(); ++id) {
+    limited[id] = std::make_unique<MemifPort>(parse_devargs(
+        "net_memif_u" + std::to_string(id) + ",role=server,per-user=2,id=" + std::to_string(id) +
+        ",socket=" + socket_name("users")));
+    limited[id]->open(std::array{sw.pool()});
+  }
+  std::array<ClientMemory, 3> memory;
+  const RawClient first(socket_name("users"));
+  ASSERT_EQ(first.connect(memory[0], 0)->type, memif::MessageType::connected);
+  {
+    const RawClient second(socket_name("users"));
+    ASSERT_EQ(second.connect(memory[1], 1)->type, memif::MessageType::connected);
+    const RawClient third(socket_name("users"));
+    for (int step = 0; step < RawClient::kSteps; ++step) third.step(step, memory[2], 2);
+    EXPECT_EQ(third.hear_refusal(),
+              "user " + std::to_string(::getuid()) + " has 2 ports of this socket; per-user=2");
+  }
+  await([&] { return limited[1]->departures() == 1; });
+  const RawClient next(socket_name("users"));
+  EXPECT_EQ(next.connect(memory[2], 2)->type, memif::MessageType::connected);
+}
+
 TEST_F(Ports, C1_TwoClientsForOneId) {
   const ClientMemory memory;
   const ClientMemory other;

@@ -17,11 +17,14 @@ TEST(MemifSettings, WhatIsLeftOutIsAsTheDriverHasIt) {
   EXPECT_TRUE(settings.abstract);
   EXPECT_EQ(settings.id, 0u);
   EXPECT_EQ(settings.secret[0], '\0');
+  EXPECT_EQ(settings.per_user, 0u);
 }
 
 TEST(MemifSettings, EveryArgumentIsTaken) {
   const MemifSettings settings = memif_settings(parse_devargs(
-      "net_memif7,role=server,id=4294967295,socket=/run/m,socket-abstract=no,secret=abc,rsize=14"));
+      "net_memif7,role=server,id=4294967295,socket=/run/m,socket-abstract=no,secret=abc,rsize=14,"
+      "per-user=4"));
+  EXPECT_EQ(settings.per_user, 4u);
   EXPECT_EQ(settings.socket, "/run/m");
   EXPECT_FALSE(settings.abstract);
   EXPECT_EQ(settings.id, 4294967295u);
@@ -40,6 +43,7 @@ TEST(MemifSettings, MistakesAreNamed) {
       {"id=-1", "id=-1 is not a number from 0 to 4294967295"},
       {"id=4294967296", "is not a number from 0"},
       {"id=", "id= is not a number"},
+      {"per-user=33", "per-user=33 is not a number from 0 to 32"},
       {"rsize=15", "rsize=15 is not a number from 1 to 14"},
       {"bsize=x", "bsize=x is not a number from 1 to 65535"},
       {"socket-abstract=maybe", "socket-abstract=maybe is neither yes nor no"},

@@ -439,6 +439,34 @@ TEST(MemifConnect, WrongSwitchAddressIsAnArpFailure) {
       [&] { EXPECT_THAT(failure_of(a), AllOf(HasSubstr("10.77.1.5"), HasSubstr("ARP"))); });
 }
 
+// The id, and the switch's address and UDP port.
+TEST(MemifConnect, TheSwitchTellsWhatTheAddressLeavesOut) {
+  const std::string path = socket_path() + "-tells";
+  EchoSwitch& server = EchoSwitch::at(path);
+  EXPECT_THAT(failure_of(parse_memif_address("memif://" + path, 7, 0)),
+              AllOf(HasSubstr(path), HasSubstr("does not tell its address")));
+  server.tells = true;
+  server.while_client_leaves([] {});
+  server.restart();
+  auto transport = std::make_unique<MemifTransport>(parse_memif_address("memif://" + path, 7, 0));
+  EXPECT_THAT(transport->describe(),
+              AllOf(HasSubstr("interface 0,"), HasSubstr("to switch 10.77.0.254:47100")));
+  Prng prng(kSeed);
+  const Sample s = make_sample(prng, 1, 4);
+  std::size_t got = 0;
+  const auto exchange = [&] {
+    ASSERT_EQ(transport->send(std::array{s.datagram()}), 1u);
+    for (got = 0; got == 0; got = transport->receive([](const wire::Packet&) {}))
+      transport->wait(kForever);
+  };
+  exchange();
+  server.restart();
+  while (transport->link_up()) transport->wait(kForever);
+  while (!transport->link_up()) transport->wait(kForever);
+  exchange();
+  server.while_client_leaves([&] { transport.reset(); });
+}
+
 TEST(MemifConnect, AbstractSocketNames) {
   EchoSwitch& server = EchoSwitch::at(socket_path() + "-abstract", true);
   MemifAddress a = address_of();

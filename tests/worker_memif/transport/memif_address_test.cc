@@ -27,6 +27,18 @@ TEST(MemifAddress, OwnAddressAndPortHaveDefaults) {
   EXPECT_EQ(a.own_ipv4, 0x0A4E0402u);  // 10.78.(job, rank)
 }
 
+TEST(MemifAddress, TheSwitchTellsTheRest) {
+  const MemifAddress a = parse_memif_address("memif:///s", 1, 2);
+  EXPECT_EQ(a.id, memif::kAnyId);
+  EXPECT_EQ(a.switch_ipv4, 0u);
+  EXPECT_EQ(a.base_port, 0u);
+  EXPECT_EQ(a.own_ipv4, 0x0A4E0402u);
+  EXPECT_EQ(parse_memif_address("memif:///s?port=5000", 1, 2).base_port, 5000);
+  const MemifAddress b = parse_memif_address("memif:///s?switch=10.77.0.254", 1, 2);
+  EXPECT_EQ(b.id, memif::kAnyId);
+  EXPECT_EQ(b.base_port, config::kDefaultUdpBasePort);
+}
+
 TEST(MemifAddress, DerivedAddressesDifferByRankAndJob) {
   std::set<std::uint32_t> seen;
   std::set<wire::MacAddress> macs;
@@ -48,9 +60,6 @@ TEST(MemifAddress, MistakesAreNamed) {
       {"memif://?id=0&switch=10.0.0.1", "absolute"},
       {"memif://run/x?id=0&switch=10.0.0.1", "absolute"},
       {"memif:///" + long_path + "?id=0&switch=10.0.0.1", "at most 107"},
-      {"memif:///s", "id is missing"},
-      {"memif:///s?switch=10.0.0.1", "id is missing"},
-      {"memif:///s?id=0", "switch is missing"},
       {"memif:///s?id=&switch=10.0.0.1", "id= is not a number"},
       {"memif:///s?id=-1&switch=10.0.0.1", "id=-1 is not a number"},
       {"memif:///s?id=4294967296&switch=10.0.0.1", "is not a number from 0 to 4294967295"},

@@ -48,7 +48,7 @@ void add_job_options(cli::App& command, JobOptions& options) {
   command
       .add_option("--address", options.address,
                   "Where the switch is: udp://IPV4[:PORT], rdma://IPV4[:PORT], or\n"
-                  "memif:///SOCKET?id=N&switch=IPV4[&port=PORT][&ip=OWN_IPV4].\n"
+                  "memif:///SOCKET[?id=N&switch=IPV4&port=PORT&ip=OWN_IPV4].\n"
                   "{rank} in it stands for the rank")
       ->required()
       ->type_name("URL");
