@@ -32,7 +32,7 @@ def init(**changes):
         ({"rank": None}, "rank is None; give both"),
         ({"address": "tcp://1.2.3.4"}, "unknown scheme"),
         ({"address": "udp://nowhere"}, "no IPv4 address"),
-        ({"address": "memif:///run/s?id=1"}, "switch is missing"),
+        ({"address": "memif:///run/s?switch=224.0.0.1"}, "is not a unicast IPv4 address"),
         ({"address": "memif://run/s?id=1&switch=10.0.0.1"}, "absolute"),
         ({"join_timeout": 0}, "join_timeout is 0.0; it is in seconds"),
         ({"op_timeout": float("nan")}, "op_timeout is nan"),
