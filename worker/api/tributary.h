@@ -94,9 +94,9 @@ typedef struct tributary_options {
   uint32_t rank;
   uint32_t size;
   /* "udp://SWITCH_IPV4[:PORT]", the same with rdma:// (docs/rdma.md), or
-   * "memif:///SOCKET?id=N&switch=IPV4", in which {rank} is replaced. Several, separated by commas,
-   * equal on every rank: switches that share the work of each op. NULL: TRIBUTARY_ADDRESS of the
-   * environment. */
+   * "memif:///SOCKET[?id=N&switch=IPV4]", in which {rank} is replaced. Several, separated by
+   * commas, equal on every rank: switches that share the work of each op. NULL: TRIBUTARY_ADDRESS
+   * of the environment. */
   const char* address;
   double join_timeout_seconds;
   double op_timeout_seconds;

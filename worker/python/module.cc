@@ -31,7 +31,8 @@ job: the job's id, as the switch is configured.
 rank, size: 0 to size - 1, and the number of ranks. Every rank joins once. None: what torchrun (RANK,
     WORLD_SIZE), mpirun or Slurm say in the environment.
 address: "udp://SWITCH_IPV4[:BASE_PORT]", the same with rdma://, or
-    "memif:///SOCKET_PATH?id=N&switch=IPV4[&port=BASE_PORT][&ip=OWN_IPV4]". {rank} in it is the rank.
+    "memif:///SOCKET_PATH[?id=N&switch=IPV4&port=BASE_PORT&ip=OWN_IPV4]", where the switch tells the
+    first three unless they are there. {rank} in it is the rank.
     Several, separated by commas, the same on every rank: switches that share the work of each op.
     None: TRIBUTARY_ADDRESS of the environment.
 join_timeout: seconds until all ranks must have joined.
