@@ -39,7 +39,7 @@ struct MemifDoor {
   const MemifSettings* settings = nullptr;
   std::uint16_t queues = 0;
   bool taken = false;  // by another client
-  // Of the switch, which its library asks for; 0: it has not said.
+  // Where the switch is, which its library asks for; 0: not known yet.
   std::uint32_t switch_ipv4 = 0;
   std::uint16_t udp_base_port = 0;
 };
@@ -58,7 +58,7 @@ class MemifHandshake {
   // due. Throws MemifRefusal with DPDK's words where clients know these.
   bool take(const worker::memif::Message& message, worker::FileDescriptor passed);
 
-  // Of the port, after INIT.
+  // The port, after INIT.
   [[nodiscard]] std::optional<std::uint32_t> id() const { return id_; }
   // Goes into the acknowledgement of INIT.
   [[nodiscard]] const worker::memif::Told& told() const { return told_; }

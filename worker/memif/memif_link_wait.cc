@@ -169,7 +169,7 @@ bool MemifLink::poll(MemifMember& self, Duration limit) {
   return n > 0;
 }
 
-// What `self` has watched until a moment ago may be another one's by now.
+// Handles an event. Another member may watch by now, who then handles it.
 void MemifLink::look_at(const MemifMember& self, int descriptor) {
   bool server = false;
   {

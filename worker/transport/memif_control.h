@@ -44,7 +44,7 @@ class MemifControl {
   MemifControl(const MemifControl&) = delete;
   MemifControl& operator=(const MemifControl&) = delete;
 
-  // What the switch has told of itself and the interface.
+  // The id of the interface, and where the switch is, where the server tells them.
   [[nodiscard]] const memif::Told& told() const { return told_; }
   // Readable when server_left() may have become true.
   [[nodiscard]] int fd() const { return socket_.get(); }

@@ -74,7 +74,7 @@ struct Disconnect {
   std::uint32_t code;
   std::array<char, 96> text;
 };
-// What the switch tells in the acknowledgement of INIT; all zero from other servers.
+// The payload of the acknowledgement of INIT; all zero from other servers.
 struct Told {
   std::uint32_t id;           // of the interface
   std::uint32_t switch_ipv4;  // host order; 0: not told
