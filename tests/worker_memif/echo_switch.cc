@@ -50,6 +50,10 @@ EchoSwitch& EchoSwitch::at(const std::string& socket, bool abstract) {
   return *one;
 }
 
+rte_mempool* EchoSwitch::pool() {
+  return packet_pool();
+}
+
 EchoSwitch::EchoSwitch(const std::string& socket, bool abstract) {
   static int made = 0;
   devargs_ = "net_memif" + std::to_string(made++) + ",role=server,id=0,socket=" + socket +

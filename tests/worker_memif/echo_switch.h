@@ -29,6 +29,8 @@ class EchoSwitch {
 
   // The port of this process; interface 0 of `socket`, which the first call decides.
   static EchoSwitch& at(const std::string& socket, bool abstract = false);
+  // Of packets, for further ports of a test.
+  static rte_mempool* pool();
   // Stops polling, and closes the port.
   ~EchoSwitch();
   EchoSwitch(const EchoSwitch&) = delete;

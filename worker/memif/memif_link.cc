@@ -65,10 +65,14 @@ void MemifLink::connect(Duration answer_limit) {
 void MemifLink::open(Duration answer_limit) {
   if (up()) return;
   auto rings = std::make_unique<MemifRings>();
-  // Ranks are bound to the port that they have had, if it is still free.
-  const std::uint32_t id = had_id_.value_or(id_);
-  had_id_.reset();
-  auto control = std::make_unique<MemifControl>(socket_, id, *rings, answer_limit);
+  std::unique_ptr<MemifControl> control;
+  try {  // ranks are bound to the port that they have had, if it is still free
+    const std::uint32_t id = had_id_.value_or(id_);
+    control = std::make_unique<MemifControl>(socket_, id, *rings, answer_limit);
+  } catch (const MemifConnectError& e) {
+    if (e.prospect() == MemifConnectError::Prospect::soon) had_id_.reset();
+    throw;
+  }
   const std::scoped_lock all(rx_, tx_, watch_);
   told_ = control->told();
   if (told_.switch_ipv4 != 0) had_id_ = told_.id;

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "dataplane/frame/devargs.h"
 #include "tests/worker_memif/echo_switch.h"
 #include "worker/memif/memif_transport.h"
 
@@ -220,6 +221,39 @@ TEST_F(MemifLinkTest, ARestartedSwitchIsFoundAgainByAll) {
   send(*second_, 2, 2);
   expect_next(*first_, 1, 1);
   expect_next(*second_, 2, 2);
+}
+
+// Even after a try while no switch was there.
+TEST(MemifLinkToAny, HasItsPortAgainWhenTheSwitchIsBack) {
+  const std::string path = socket_path() + "-any";
+  std::array<std::unique_ptr<dataplane::MemifPort>, 2> ports;
+  const auto open = [&] {
+    for (std::size_t id = 0; id < ports.size(); ++id) {
+      const std::string text = std::to_string(id);
+      ports[id] = std::make_unique<dataplane::MemifPort>(
+          dataplane::parse_devargs("net_memif_any" + text + ",role=server,id=" + text +
+                                   ",socket=" + path + ",socket-abstract=no"));
+      ports[id]->tell(EchoSwitch::kIp, EchoSwitch::kPort);
+      ports[id]->open(std::array{EchoSwitch::pool()});
+    }
+  };
+  open();
+  MemifLink link(path, memif::kAnyId);
+  {
+    MemifRings rings;
+    const MemifControl first(path, 0, rings, kForever);
+    link.connect(kForever);
+    EXPECT_EQ(link.told_id(), 1u);
+  }
+  ports = {};
+  MemifMember member(worker_mac(1));
+  link.add(member);
+  while (link.up()) link.wait(member, kForever, false);
+  EXPECT_THROW(link.connect(kForever), MemifConnectError);
+  open();
+  link.connect(kForever);
+  EXPECT_EQ(link.told_id(), 1u);
+  link.remove(member);
 }
 
 TEST_F(MemifLinkTest, AForkedChildHasNone) {
