@@ -112,7 +112,8 @@ def test_close_ends_a_join_of_another_thread(switch, ranks, absent):
 
 def test_a_call_keeps_what_close_gives_up(ranks):
     for text in ranks.run("close_within_a_call"):
-        assert "the communicator was closed" in text, text
+        # Another rank may have left before this one's communicator has ended its op.
+        assert "the communicator was closed" in text or "left while an op was open" in text, text
 
 
 def test_a_forked_child_is_refused(ranks):
