@@ -3,8 +3,9 @@
 // Two switches in this process take turns, one on ports of each kind, each with clients in shared
 // memory as the workers' library has them. Clients fill their rings, then the loop turns until all
 // has left: only that is timed. Then every client reads what it got. In `contributions` 8 workers
-// sum one window after the other, and compare every element; in `frames` two ports carry plain
-// frames, which are compared byte for byte.
+// sum one window after the other, and compare every element; packets have a checksum at the driver,
+// and none where the own server has agreed to that, as with the library. In `frames` two ports
+// carry plain frames, which are compared byte for byte.
 #include <rte_dev.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
@@ -52,6 +53,8 @@ class HostSwitch {
                                 ",role=server,bsize=9728,id=" + std::to_string(i) +
                                 ",socket=" + socket;
       ports_.push_back(open(config.ports[i], server));
+      if (server == Server::own)
+        ports_.back()->memif_server()->tell(config.ipv4, config.udp_base_port);
       ports_.back()->set_up(std::array{pool_.get()});
       ports.push_back(ports_.back().get());
       connect(socket, i);
@@ -60,6 +63,7 @@ class HostSwitch {
   }
 
   [[nodiscard]] worker::MemifRings& client(std::size_t port) { return *rings_[port]; }
+  [[nodiscard]] bool unchecked() const { return controls_[0]->told().unchecked != 0; }
   // Until nothing more arrives.
   void turn() {
     int idle = 0;
@@ -97,13 +101,18 @@ class HostSwitch {
 
 class ClientSink final : public loadgen::FrameSink {
  public:
-  explicit ClientSink(worker::MemifRings& rings) : rings_(rings) {}
+  ClientSink(worker::MemifRings& rings, bool unchecked) : rings_(rings), unchecked_(unchecked) {}
   [[nodiscard]] bool roomy() const override { return rings_.tx_room() > 0; }
   std::span<std::byte> frame() override { return rings_.tx_frame(); }
-  void commit(std::size_t bytes) override { rings_.tx_commit(bytes); }
+  void commit(std::size_t bytes) override {
+    constexpr std::size_t kChecksumAt = wire::kUdpPayloadOffset - 2;
+    if (unchecked_) std::memset(rings_.tx_frame().data() + kChecksumAt, 0, 2);
+    rings_.tx_commit(bytes);
+  }
 
  private:
   worker::MemifRings& rings_;
+  bool unchecked_;
 };
 
 config::SwitchConfig job_config(std::uint32_t chunk_bytes) {
@@ -186,7 +195,7 @@ class HostJob {
  private:
   void send() {
     for (std::size_t rank = 0; rank < players_.size(); ++rank) {
-      ClientSink sink(switch_.client(rank));
+      ClientSink sink(switch_.client(rank), switch_.unchecked());
       players_[rank]->poll(switch_.now, sink);
       switch_.client(rank).tx_flush();
     }
@@ -196,10 +205,13 @@ class HostJob {
     const auto* view = std::get_if<wire::EthernetView>(&eth);
     if (view == nullptr || view->ether_type != wire::kEtherTypeIpv4) return;
     const auto ip = wire::parse_udp4(view->payload);
-    const auto* udp = std::get_if<std::optional<wire::Udp4View>>(&ip);
+    const auto* found = std::get_if<std::optional<wire::Udp4View>>(&ip);
+    if (found == nullptr || !*found) return;
+    wire::Udp4View udp = **found;
+    udp.checksum_checked = udp.checksum == 0 && switch_.unchecked();
     wire::Packet packet;
-    if (udp != nullptr && *udp && wire::parse((*udp)->payload, packet) == DropReason::none &&
-        wire::check_integrity(**udp, packet) == DropReason::none)
+    if (wire::parse(udp.payload, packet) == DropReason::none &&
+        wire::check_integrity(udp, packet) == DropReason::none)
       player.on_packet(packet, switch_.now);
   }
 

@@ -34,10 +34,10 @@ void check_notify(const JobConfig& job, const std::string& path, const HostKinds
                    "a server or worker has no children of its own; allowed: direct, root, or "
                    "switches of the tree alone as completion_hosts");
   } else if (direct && context.usable(path + ".integrity") &&
-             job.integrity != wire::Integrity::udp_checksum) {
+             job.integrity == wire::Integrity::crc32c) {
     context.report(at,
                    "packets of a host have a UDP checksum, and workers of this job ask for a "
-                   "CRC32C; allowed: integrity: udp-checksum, or notify: root");
+                   "CRC32C; allowed: integrity: udp-checksum or always, or notify: root");
   }
 }
 

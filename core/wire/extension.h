@@ -63,7 +63,7 @@ struct StartInfo {
   std::uint32_t lease_ms = 0;
   std::uint32_t group_ipv4 = 0;  // results are sent to this multicast group
   std::uint8_t shards = 1;
-  std::uint8_t integrity = 0;  // 0 UDP checksum, 1 CRC32C extension
+  std::uint8_t integrity = 0;  // 0 UDP checksum, 1 CRC32C extension, 2 always a UDP checksum
   std::uint16_t udp_base_port = 0;
   std::uint32_t completion_host = 0;  // 0: the engine on the root
   std::uint32_t host_term = 0;

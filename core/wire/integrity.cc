@@ -57,8 +57,8 @@ bool seal_crc32c(std::span<std::byte> packet) {
 DropReason check_integrity(const Udp4View& udp, const Packet& packet) {
   if (!packet.extensions.empty())
     if (const auto result = check_crc32c(udp, packet)) return *result;
-  if (udp.checksum == 0) return DropReason::no_integrity;
   if (udp.checksum_checked) return DropReason::none;
+  if (udp.checksum == 0) return DropReason::no_integrity;
   if (udp4_checksum_ok(udp)) return DropReason::none;
   return udp4_checksum_is_partial(udp) ? DropReason::checksum_offloaded : DropReason::checksum;
 }

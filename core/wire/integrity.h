@@ -1,4 +1,5 @@
-// Rule 18: every aggregation packet is covered by the UDP checksum or by the CRC32C extension.
+// Rule 18: every aggregation packet is covered by the UDP checksum or by the CRC32C extension, but
+// between a switch and a worker's library that share memory.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,8 @@
 
 namespace tributary::wire {
 
-enum class Integrity : std::uint8_t { udp_checksum = 0, crc32c = 1 };
+// `always`: the UDP checksum also where a packet goes through memory alone.
+enum class Integrity : std::uint8_t { udp_checksum = 0, crc32c = 1, always = 2 };
 
 // CRC32C over header, extensions (the CRC's own data taken as 0) and payload of a serialised
 // packet that has a CRC32C extension; nullopt when it has none.

@@ -2,6 +2,7 @@
 
 #include <rte_mbuf.h>
 
+#include <algorithm>
 #include <type_traits>
 
 #include "aggregator/engine/burst.h"
@@ -13,6 +14,18 @@ namespace tributary::dataplane {
 using aggregator::Outgoing;
 
 namespace {
+
+// What leaves by these ports reaches workers that share memory with the switch, and no wire.
+bool are_unchecked(const Lanes& lanes, std::span<const std::uint16_t> ports) {
+  return std::ranges::all_of(ports,
+                             [&](std::uint16_t port) { return lanes[port]->port->unchecked(); });
+}
+
+UdpCopy unchecked_where_possible(UdpCopy copy, const Outgoing& message, const Lanes& lanes) {
+  const bool to_workers = message.to == Outgoing::To::job_group || message.to == Outgoing::To::peer;
+  copy.unchecked = to_workers && are_unchecked(lanes, copy.ports);
+  return copy;
+}
 
 bool is_traced(const Lane& lane) {
   return lane.tap != nullptr && lane.tap->wants_verdicts();
@@ -79,10 +92,15 @@ inline bool Aggregation::check(Received& r) {
 }
 
 void Aggregation::receive(std::uint16_t ingress, const Classified& frame,
-                          std::uint64_t arrived_tsc) {
+                          std::uint64_t arrived_tsc, const std::byte* in_place) {
   Received& r = received_[received_count_];
   r.event.arrived_tsc = arrived_tsc;
   if (!read(ingress, frame, r)) return;
+  if (in_place != nullptr) {
+    std::span<const std::byte>& payload = r.event.packet.payload;
+    const std::byte* const begin = wire::whole_frame(frame.ethernet).data();
+    payload = {in_place + (payload.data() - begin), payload.size()};
+  }
   engine_.prefetch_entry(r.event.packet.header);
   ++received_count_;
 }
@@ -337,7 +355,7 @@ void Aggregation::send(aggregator::Outbox& box, Instant now) {
 
 void Aggregation::send_to_group(const Outgoing& message, Instant now) {
   const aggregator::Members members = engine_.members(message.header.job);
-  for (const auto& copy : udp_.copies(message, members)) send_copy(udp_, message, copy);
+  for (const auto& copy : udp_.copies(message, members)) send_udp(message, copy);
   if (!rdma_.enabled()) return;
   for (const auto& copy : rdma_.copies(message, members)) {
     if (is_connected(*copy.member))
@@ -352,7 +370,13 @@ void Aggregation::send_through(std::uint16_t port, const Outgoing& message, Inst
     return tell_connected(message, message.peer, now);
   if (message.to == Outgoing::To::peer && message.peer.front_end() == FrontEndId::rdma)
     return send_copy(rdma_, message, RdmaFrontEnd::copy_to(std::span(&port, 1)));
-  send_copy(udp_, message, UdpFrontEnd::copy_to(std::span(&port, 1)));
+  send_udp(message, UdpFrontEnd::copy_to(std::span(&port, 1)));
+}
+
+// Metadata of telemetry is for whoever has the frame behind a wire.
+void Aggregation::send_udp(const Outgoing& message, const UdpCopy& copy) {
+  if (telemetry_ != nullptr) return send_copy(udp_, message, copy);
+  send_copy(udp_, message, unchecked_where_possible(copy, message, lanes_));
 }
 
 template <typename F>

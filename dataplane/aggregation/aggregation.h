@@ -37,8 +37,10 @@ class Aggregation {
   // A frame classified as aggregation traffic, by UDP or RDMA, of a burst that came at
   // `arrived_tsc`: its header is read, and what it needs is fetched into the cache. At most kBurst
   // of them, then handle(), which looks at payloads; until then `frame` and its buffer stay as they
-  // are.
-  void receive(std::uint16_t ingress, const Classified& frame, std::uint64_t arrived_tsc);
+  // are. `in_place`: where the payload is read from that frame, if that isn't its buffer
+  // (dataplane/memif/lent_frame.h).
+  void receive(std::uint16_t ingress, const Classified& frame, std::uint64_t arrived_tsc,
+               const std::byte* in_place = nullptr);
   void handle(Instant now);
   // Sums wait, and so do the buffers of all frames that were handled since finish(), which makes
   // them. Where the packet loop has just read the payloads they are made at once.
@@ -190,6 +192,7 @@ class Aggregation {
   void start(Connection& connection, const wire::Header& header, Instant now);
   aggregator::Decision submit(const wire::Packet& packet, const Endpoint& from, Instant now);
   aggregator::Decision submit(const Received& received, Instant now);
+  void send_udp(const aggregator::Outgoing& message, const UdpCopy& copy);
   template <typename F>
   void send_copy(const F& front, const aggregator::Outgoing& message, const typename F::Copy& copy);
 

@@ -5,9 +5,12 @@
 #include <rte_prefetch.h>
 #include <sys/prctl.h>
 
+#include <algorithm>
 #include <ctime>
+#include <utility>
 
 #include "dataplane/frame/frame_tag.h"
+#include "dataplane/memif/lent_frame.h"
 #include "dataplane/port/port_burst.h"
 
 namespace tributary::dataplane {
@@ -131,7 +134,7 @@ std::size_t PacketLoop::turn(Instant now) {
     mark(Stage::forward, forward(port, now));
     mark(Stage::answer, answer(port));
   }
-  if (!held_.empty()) {
+  if (!held_.empty() || any_lent_) {
     let_go_of_frames();
     meter.mark_rest(Stage::aggregate, rte_rdtsc());
   }
@@ -171,10 +174,14 @@ void prefetch_payload(const rte_mbuf* frame) {
 
 std::size_t PacketLoop::receive(Lane& lane, PolledQueue& queue) {
   std::uint16_t received = 0;
-  if (!receive_burst(*lane.port, queue.queue, burst_.data(), kBurst, received)) {
+  // Captures and telemetry look at whole frames.
+  const bool may_lend = tap_ == nullptr && telemetry_ == nullptr;
+  if (!receive_burst(*lane.port, queue.queue, burst_.data(), kBurst, received,
+                     may_lend ? in_place_.data() : nullptr, &queue.lent)) {
     lane.counters.peer_faults.add();
     return 0;
   }
+  take_in_place(received, queue.lent);
   std::uint64_t bytes = 0;
   for (std::uint16_t i = 0; i < received; ++i) {
     // Down to the end of the aggregation header.
@@ -193,6 +200,25 @@ std::size_t PacketLoop::receive(Lane& lane, PolledQueue& queue) {
     lane.counters.rx_bytes.add(bytes);
   }
   return received;
+}
+
+void PacketLoop::take_in_place(std::size_t received, bool lent) {
+  if (!lent) {
+    std::fill_n(in_place_.begin(), received, nullptr);
+    return;
+  }
+  any_lent_ = true;
+  const std::uint64_t own = mac_bits(identity_.mac);
+  for (std::size_t i = 0; i < received; ++i) {
+    if (in_place_[i] == nullptr || is_bare_contribution(first_segment(burst_[i]), own)) continue;
+    fetch_rest(*burst_[i], std::exchange(in_place_[i], nullptr));
+  }
+}
+
+// Other lcores, and all that is no engine's, get whole frames.
+bool PacketLoop::stays_in_place(const Classified& what) const {
+  if (what.action != Action::aggregate) return what.action == Action::drop;
+  return !peers_ || owner_of(what).value_or(lcore_) == lcore_;
 }
 
 // A frame to the switch itself reaches no worker, and engines know the ports of their peers.
@@ -219,6 +245,8 @@ void PacketLoop::classify_burst(std::uint16_t port, std::size_t received, Instan
     if (what_[i].action == Action::reassemble && !put_together(port, i, now)) continue;
     rte_mbuf* const frame = burst[i];
     const Classified& what = what_[i];
+    if (in_place_[i] != nullptr && !stays_in_place(what))
+      fetch_rest(*frame, std::exchange(in_place_[i], nullptr));
     if (peers_ && hand_over(port, frame, what, burst_arrived_)) continue;
     switch (what.action) {
       case Action::rdma:
@@ -257,7 +285,7 @@ void PacketLoop::classify_burst(std::uint16_t port, std::size_t received, Instan
 std::size_t PacketLoop::aggregate(std::uint16_t port, Instant now) {
   for (const std::size_t i : to_aggregate_.get()) {
     take_device_check(port, *burst_[i], what_[i]);
-    aggregation_.receive(port, what_[i], burst_arrived_);
+    aggregation_.receive(port, what_[i], burst_arrived_, in_place_[i]);
   }
   aggregation_.handle(now);
   for (const std::size_t i : to_aggregate_.get()) held_.add(burst_[i]);
@@ -268,6 +296,10 @@ std::size_t PacketLoop::aggregate(std::uint16_t port, Instant now) {
 void PacketLoop::let_go_of_frames() {
   aggregation_.finish();
   held_.free_all();
+  if (!std::exchange(any_lent_, false)) return;
+  for (PolledQueue& queue : queues_.all())
+    if (std::exchange(queue.lent, false))
+      lanes_[queue.port]->port->memif_server()->give_back(queue.queue);
 }
 
 std::size_t PacketLoop::host(std::uint16_t port, Instant now) {

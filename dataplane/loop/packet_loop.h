@@ -222,16 +222,19 @@ class PacketLoop {
   void release(PortPlan& plan, Instant now);
   void give_up_ports(PortPlan& plan, Instant now);
   std::size_t receive(Lane& lane, PolledQueue& queue);
+  // Of the burst: frames whose payload may be read where the client has it; others are made whole.
+  void take_in_place(std::size_t received, bool lent);
+  [[nodiscard]] bool stays_in_place(const Classified& what) const;
   void start_telemetry(const config::SwitchConfig& config);
   // Returns how many frames of the burst go on: metadata of in-band telemetry is dealt with.
   std::size_t take_telemetry(std::uint16_t port, std::size_t received);
   void classify_burst(std::uint16_t port, std::size_t received, Instant now);
   // Drops a frame that speaks to a job's workers and must not. `own`: mac_bits() of the switch.
   void judge_sender(std::uint16_t port, std::uint64_t own, Classified& what) const;
-  // Notes what the device says of the checksum of a frame for an engine.
+  // Notes what the device says of the checksum of a frame for an engine, or that it needs none.
   void take_device_check(std::uint16_t port, const rte_mbuf& frame, Classified& what) const;
   std::size_t aggregate(std::uint16_t port, Instant now);
-  // Makes the sums that wait for them.
+  // Makes the sums that wait for them, and gives clients what is theirs.
   void let_go_of_frames();
   std::size_t host(std::uint16_t port, Instant now);
   std::size_t forward(std::uint16_t port, Instant now);
@@ -307,6 +310,8 @@ class PacketLoop {
   PortPlan* taking_in_ = nullptr;
   // The current burst, and what is known of each frame.
   std::array<rte_mbuf*, kBurst> burst_{};
+  std::array<const std::byte*, kBurst> in_place_{};  // see take_in_place(); nullptr: it is whole
+  bool any_lent_ = false;                            // PolledQueue::lent
   std::uint64_t burst_arrived_ = 0;  // TSC
   std::array<Classified, kBurst> what_;
   Sorted to_aggregate_;
@@ -327,6 +332,10 @@ class PacketLoop {
 
 inline void PacketLoop::take_device_check(std::uint16_t port, const rte_mbuf& frame,
                                           Classified& what) const {
+  if (what.udp.checksum == 0) {
+    what.udp.checksum_checked = lanes_[port]->port->unchecked();
+    return;
+  }
   what.udp.checksum_checked =
       lanes_[port]->checks_udp &&
       (frame.ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_GOOD;

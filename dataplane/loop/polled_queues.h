@@ -20,7 +20,8 @@ struct PolledQueue {
   std::uint16_t port = 0;
   std::uint16_t queue = 0;
   Counter packets;
-  Counter bursts;  // that brought any
+  Counter bursts;     // that brought any
+  bool lent = false;  // frames of this turn lie in the client's memory still (MemifPort)
 };
 
 class PolledQueues {

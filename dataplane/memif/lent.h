@@ -16,15 +16,24 @@ namespace tributary::dataplane {
 template <typename T>
 class Lent {
  public:
+  // User. Begins a turn; nullptr: there is nothing, and no turn.
+  T* begin() {
+    turns_.exchange(turns_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
+    T* const thing = thing_.load(std::memory_order_seq_cst);
+    if (thing == nullptr) end();
+    return thing;
+  }
+  void end() {
+    turns_.store(turns_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
   // User. Returns false where there is nothing; `turn` is called with the thing otherwise.
   template <typename F>
   bool use(F&& turn) {
-    const std::uint32_t began = turns_.load(std::memory_order_relaxed) + 1;
-    turns_.exchange(began, std::memory_order_seq_cst);
-    T* const thing = thing_.load(std::memory_order_seq_cst);
-    if (thing != nullptr) turn(*thing);
-    turns_.store(began + 1, std::memory_order_release);
-    return thing != nullptr;
+    T* const thing = begin();
+    if (thing == nullptr) return false;
+    turn(*thing);
+    end();
+    return true;
   }
 
   // Owner. The thing must live until take_back() has returned.

@@ -30,11 +30,11 @@ void check_apart(const MemifOffer& offer) {
 
 }  // namespace
 
-MemifConnection::MemifConnection(MemifOffer offer) {
+MemifConnection::MemifConnection(MemifOffer offer) : unchecked_(offer.unchecked) {
   for (const MemifOffer::Region& region : offer.regions)
     regions_.add(region.memory.get(), region.bytes);
   check_apart(offer);
-  for (const Ring& ring : offer.to_server) rx_.emplace_back(begin(ring, false), regions_);
+  for (const Ring& ring : offer.to_server) rx_.emplace_back(begin(ring, false), regions_, unchecked_);
   for (Ring& ring : offer.to_client)
     tx_.emplace_back(begin(ring, true), regions_, std::move(ring.event));
 }

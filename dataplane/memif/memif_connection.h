@@ -20,12 +20,14 @@ class MemifConnection {
   // A queue of the port has one of each.
   MemifRxRing& rx(std::uint16_t queue) { return rx_[queue]; }
   MemifTxRing& tx(std::uint16_t queue) { return tx_[queue]; }
+  [[nodiscard]] bool unchecked() const { return unchecked_; }
   // Any thread. The client broke the protocol on some ring.
   [[nodiscard]] bool broken() const;
 
  private:
   SharedRing begin(const MemifOffer::Ring& ring, bool interrupts);
 
+  bool unchecked_;
   SharedRegions regions_;
   std::deque<MemifRxRing> rx_;
   std::deque<MemifTxRing> tx_;

@@ -72,10 +72,13 @@ void MemifHandshake::init(const memif::Init& said) {
   if (door->settings->secret != said.secret) throw MemifRefusal("Incorrect secret");
   if (door->taken) throw MemifRefusal("Already connected");
   id_ = door->settings->id;
-  by_library_ = std::string_view(said.name.data(), ::strnlen(said.name.data(), said.name.size())) ==
-                memif::kOwnName;
+  const std::string_view name(said.name.data(), ::strnlen(said.name.data(), said.name.size()));
+  const bool takes_unchecked = name == memif::kLibraryName;
+  by_library_ = takes_unchecked || name == memif::kOwnName;
   queues_ = door->queues;
-  if (by_library_ && door->switch_ipv4 != 0) told_ = {*id_, door->switch_ipv4, door->udp_base_port};
+  if (!by_library_ || door->switch_ipv4 == 0) return;
+  offer_.unchecked = takes_unchecked;
+  told_ = {*id_, door->switch_ipv4, door->udp_base_port, std::uint8_t{takes_unchecked}};
 }
 
 void MemifHandshake::add_region(const memif::AddRegion& said, worker::FileDescriptor memory) {

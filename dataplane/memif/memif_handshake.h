@@ -32,6 +32,7 @@ struct MemifOffer {
   std::vector<Region> regions;
   std::vector<Ring> to_server;
   std::vector<Ring> to_client;
+  bool unchecked = false;  // see MemifPort::unchecked()
 };
 
 // A port that a client may ask for, or that the switch has chosen for one that asks for any.

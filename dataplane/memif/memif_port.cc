@@ -23,15 +23,26 @@ void MemifPort::open(std::span<rte_mempool* const> pools) {
 }
 
 bool MemifPort::receive(std::uint16_t queue, rte_mbuf** frames, std::uint16_t capacity,
-                        std::uint16_t& received) {
+                        std::uint16_t& received, const std::byte** in_place, bool* lent) {
   Queue& from = *queues_[queue];
-  bool intact = true;
   received = 0;
-  from.rx.use([&](MemifRxRing& ring) {
-    received = ring.receive(from.pool, frames, capacity, from.rx_losses);
-    intact = !ring.broken();
-  });
+  MemifRxRing* const ring = from.rx.begin();
+  if (ring == nullptr) return true;
+  received = ring->receive(from.pool, frames, capacity, from.rx_losses, in_place);
+  const bool intact = !ring->broken();
+  if (!ring->has_lent()) {
+    from.rx.end();
+    return intact;
+  }
+  from.lent = ring;  // the turn goes on
+  *lent = true;
   return intact;
+}
+
+void MemifPort::give_back(std::uint16_t queue) {
+  Queue& from = *queues_[queue];
+  std::exchange(from.lent, nullptr)->give_back();
+  from.rx.end();
 }
 
 bool MemifPort::transmit(std::uint16_t queue, rte_mbuf** frames, std::uint16_t count,
@@ -55,6 +66,7 @@ MemifDoor MemifPort::door() const {
 void MemifPort::accept(MemifOffer offer) {
   auto connection = std::make_unique<MemifConnection>(std::move(offer));
   connection_ = std::move(connection);
+  unchecked_.store(connection_->unchecked(), std::memory_order_relaxed);
   for (std::uint16_t queue = 0; queue < queues(); ++queue) {
     queues_[queue]->rx.lend(connection_->rx(queue));
     queues_[queue]->tx.lend(connection_->tx(queue));
@@ -65,6 +77,7 @@ void MemifPort::accept(MemifOffer offer) {
 void MemifPort::leave(bool died) {
   if (!connected()) return;
   if (died) deaths_.fetch_add(1, std::memory_order_acq_rel);
+  unchecked_.store(false, std::memory_order_relaxed);
   connected_.store(false, std::memory_order_release);
   departures_.fetch_add(1, std::memory_order_acq_rel);
   for (const auto& queue : queues_) {

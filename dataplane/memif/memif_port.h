@@ -45,13 +45,19 @@ class MemifPort {
   void open(std::span<rte_mempool* const> pools);
 
   // As rte_eth_rx_burst(), rte_eth_tx_burst(). False: the client has broken the protocol, and is to
-  // be disconnected.
+  // be disconnected. With `in_place`, a long frame of a client that is unchecked() may stay where
+  // it is (memif_rx_ring.h); then `lent` is true, and give_back() comes before the next burst.
   bool receive(std::uint16_t queue, rte_mbuf** frames, std::uint16_t capacity,
-               std::uint16_t& received);
+               std::uint16_t& received, const std::byte** in_place = nullptr,
+               bool* lent = nullptr);
+  void give_back(std::uint16_t queue);
   bool transmit(std::uint16_t queue, rte_mbuf** frames, std::uint16_t count, std::uint16_t& taken);
 
   // Any thread.
   [[nodiscard]] bool connected() const { return connected_.load(std::memory_order_acquire); }
+  // Any thread. The client is this project's library, and what the two say to each other has no
+  // checksum: it goes by no wire.
+  [[nodiscard]] bool unchecked() const { return unchecked_.load(std::memory_order_relaxed); }
   // Any thread. Clients that have gone; and of those, processes that used the library and ended, or
   // closed their connection: no living one does.
   [[nodiscard]] std::uint32_t departures() const {
@@ -84,6 +90,7 @@ class MemifPort {
   struct alignas(64) Queue {
     rte_mempool* pool = nullptr;
     Lent<MemifRxRing> rx;
+    MemifRxRing* lent = nullptr;  // between receive() and give_back()
     MemifRxLosses rx_losses;
     alignas(64) Lent<MemifTxRing> tx;
     Counter unsent;
@@ -94,6 +101,7 @@ class MemifPort {
   std::vector<std::unique_ptr<Queue>> queues_;
   std::unique_ptr<MemifConnection> connection_;
   std::atomic<bool> connected_{false};
+  std::atomic<bool> unchecked_{false};
   std::atomic<std::uint32_t> departures_{0};
   std::atomic<std::uint32_t> deaths_{0};
   std::mutex refusal_guard_;  // of:

@@ -20,7 +20,7 @@ std::uint16_t allocate(rte_mempool* pool, rte_mbuf** frames, std::uint16_t wante
 }  // namespace
 
 std::uint16_t MemifRxRing::receive(rte_mempool* pool, rte_mbuf** frames, std::uint16_t capacity,
-                                   MemifRxLosses& losses) {
+                                   MemifRxLosses& losses, const std::byte** in_place) {
   const auto available = static_cast<std::uint16_t>(ring_.head() - next_);
   if (available == 0) return 0;
   if (available > ring_.size()) broken_.store(true, std::memory_order_relaxed);
@@ -33,17 +33,33 @@ std::uint16_t MemifRxRing::receive(rte_mempool* pool, rte_mbuf** frames, std::ui
   batch.room = buffers;
   batch.frame_bytes = rte_pktmbuf_tailroom(frames[0]);
   gather(available, batch);
-  const Piece* from = batch.piece.data();
-  for (std::uint16_t i = 0; i < batch.frames; ++i) {
-    const Piece* const to = batch.piece.data() + batch.end[i];
-    fill(*frames[i], from, to);
-    from = to;
-  }
+  fill(batch, frames, in_place);
   next_ = static_cast<std::uint16_t>(next_ + batch.looks);
-  ring_.set_tail(next_);
+  if (!lent_) ring_.set_tail(next_);
   if (batch.unusable != 0) losses.unusable.add(batch.unusable);
   if (batch.frames < buffers) rte_pktmbuf_free_bulk(frames + batch.frames, buffers - batch.frames);
   return batch.frames;
+}
+
+void MemifRxRing::fill(const Batch& batch, rte_mbuf** frames, const std::byte** in_place) {
+  const Piece* from = batch.piece.data();
+  for (std::uint16_t i = 0; i < batch.frames; ++i) {
+    const Piece* const to = batch.piece.data() + batch.end[i];
+    const bool lend = lends_ && in_place != nullptr && to - from == 1 &&
+                      from->bytes >= kLeastLentBytes;
+    if (in_place != nullptr) in_place[i] = lend ? from->at : nullptr;
+    if (lend)
+      fill_head(*frames[i], *from);
+    else
+      fill(*frames[i], from, to);
+    lent_ = lent_ || lend;
+    from = to;
+  }
+}
+
+void MemifRxRing::give_back() {
+  ring_.set_tail(next_);
+  lent_ = false;
 }
 
 void MemifRxRing::gather(std::uint16_t available, Batch& batch) {
@@ -106,6 +122,12 @@ void MemifRxRing::fill(rte_mbuf& frame, const Piece* from, const Piece* to) {
     at += from->bytes;
   }
   frame.data_len = static_cast<std::uint16_t>(at - begin);
+  frame.pkt_len = frame.data_len;
+}
+
+void MemifRxRing::fill_head(rte_mbuf& frame, const Piece& of) {
+  std::memcpy(rte_pktmbuf_mtod(&frame, void*), of.at, kHeadBytes);
+  frame.data_len = static_cast<std::uint16_t>(of.bytes);
   frame.pkt_len = frame.data_len;
 }
 

@@ -1,6 +1,12 @@
 // Frames of one ring of a memif client, into packet buffers.
 //
 //   descriptors of some frames ──checked──▶ places in the client's memory ──copied──▶ buffers
+//                                               └─ lent: the head alone is copied
+//
+// A ring that lends leaves a long frame of one piece where it is, if the caller can read it there
+// (`in_place`): its buffer has the right length, and in it the first kHeadBytes. The client may
+// change the rest at any time, also between two reads. The frame's descriptor is the switch's until
+// give_back().
 //
 // A frame with a wrong descriptor is dropped and counted, and costs nothing else. A head that jumps
 // breaks the ring: which descriptors are the client's is unknown from then on.
@@ -31,13 +37,21 @@ class MemifRxRing {
   // Descriptors of a frame, and those that one burst looks at.
   static constexpr std::uint16_t kMostPieces = 64;
   static constexpr std::uint16_t kMostLooks = 256;
+  // Of a frame that is lent: copied; and its least length, so that it is worth it.
+  static constexpr std::size_t kHeadBytes = 128;
+  static constexpr std::size_t kLeastLentBytes = 512;
 
   // `regions` outlives the ring.
-  MemifRxRing(SharedRing ring, const SharedRegions& regions) : ring_(ring), regions_(&regions) {}
+  MemifRxRing(SharedRing ring, const SharedRegions& regions, bool lends = false)
+      : ring_(ring), regions_(&regions), lends_(lends) {}
 
-  // Returns how many of `frames`, at most `capacity`, have been filled.
+  // Returns how many of `frames`, at most `capacity`, have been filled. `in_place`: nullptr, or
+  // room for the place of each frame in the client's memory, if it is lent, and nullptr otherwise.
   std::uint16_t receive(rte_mempool* pool, rte_mbuf** frames, std::uint16_t capacity,
-                        MemifRxLosses& losses);
+                        MemifRxLosses& losses, const std::byte** in_place = nullptr);
+  // Frames are lent: give_back() comes before the next receive().
+  [[nodiscard]] bool has_lent() const { return lent_; }
+  void give_back();
   // Any thread. The client broke the protocol: nothing is received any more.
   [[nodiscard]] bool broken() const { return broken_.load(std::memory_order_relaxed); }
 
@@ -59,13 +73,17 @@ class MemifRxRing {
   };
   enum class Chain : std::uint8_t { whole, unusable, unfinished };
 
+  void fill(const Batch& batch, rte_mbuf** frames, const std::byte** in_place);
   void gather(std::uint16_t available, Batch& batch);
   Chain read_chain(std::uint16_t available, Batch& batch);
   void skip_rest(std::uint16_t available, Batch& batch);
   static void fill(rte_mbuf& frame, const Piece* from, const Piece* to);
+  static void fill_head(rte_mbuf& frame, const Piece& of);
 
   SharedRing ring_;
   const SharedRegions* regions_;
+  bool lends_;
+  bool lent_ = false;
   std::uint16_t next_ = 0;
   bool skipping_ = false;  // the rest of a chain that is too long
   std::atomic<bool> broken_{false};

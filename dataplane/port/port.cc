@@ -409,6 +409,10 @@ bool Port::driver_link_up() const {
 
 // Another thread may read the link before the loop has taken it down, and must not bring it up
 // again: hence the release, and poll_link() looks at lost_peer_ once more.
+bool Port::unchecked() const {
+  return memif_ != nullptr && memif_->unchecked();
+}
+
 void Port::lose_peer() {
   if (vhost_ != nullptr) vhost_->mark_lost();
   lost_peer_.store(true, std::memory_order_release);

@@ -85,6 +85,8 @@ class Port {
   [[nodiscard]] std::uint16_t ethdev() const { return ethdev_; }
   // nullptr: the port is a device of DPDK's.
   [[nodiscard]] MemifPort* memif_server() const { return memif_.get(); }
+  // Any thread. See MemifPort::unchecked().
+  [[nodiscard]] bool unchecked() const;
   // Where the device is; config::kAnySocket: it is software, or the machine does not say.
   [[nodiscard]] int socket() const { return socket_; }
   // The part of a configuration that the device cannot provide; empty: none. Virtual devices

@@ -20,12 +20,14 @@ Guarded run_guarded(const Port& port, Burst&& burst) {
 }
 
 // False: the peer has taken its memory away or broken its protocol, and nothing is received; it is
-// lost (Port).
+// lost (Port). `in_place`, `lent`: see MemifPort::receive().
 inline bool receive_burst(Port& port, std::uint16_t queue, rte_mbuf** frames,
-                          std::uint16_t capacity, std::uint16_t& received) {
+                          std::uint16_t capacity, std::uint16_t& received,
+                          const std::byte** in_place = nullptr, bool* lent = nullptr) {
   received = 0;
   if (MemifPort* const memif = port.memif_server()) {
-    if (!port.link_up() || memif->receive(queue, frames, capacity, received)) return true;
+    if (!port.link_up() || memif->receive(queue, frames, capacity, received, in_place, lent))
+      return true;
     port.lose_peer();
     return false;
   }

@@ -32,6 +32,7 @@ Identity identity_of(const config::SwitchConfig& config) {
 FrameWriter::FrameWriter(const config::SwitchConfig& config) : identity_(identity_of(config)) {
   for (const auto& job : config.jobs) {
     if (job.integrity == wire::Integrity::crc32c) crc32c_jobs_.insert(job.id);
+    if (job.integrity == wire::Integrity::always) checked_jobs_.insert(job.id);
     if (job.planes > 1) shards_.emplace(job.id, job.shards);
     if (job.parent) parents_.emplace(job.id, Parent{job.parent->ipv4, job.parent->mac});
   }
@@ -94,7 +95,8 @@ std::size_t FrameWriter::write(const aggregator::Outgoing& message, const UdpCop
   const PacketBytes packet =
       write_packet(message, crc32c_jobs_.contains(message.header.job), frame.subspan(start));
   if (packet.bytes == 0) return 0;
-  t.udp_checksum = !packet.sealed;
+  t.udp_checksum =
+      !packet.sealed && !(copy.unchecked && !checked_jobs_.contains(message.header.job));
   return wire::write_frame_headers(t, frame, packet.bytes);
 }
 

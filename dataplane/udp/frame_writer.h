@@ -44,6 +44,7 @@ class FrameWriter {
 
   Identity identity_;
   std::unordered_set<std::uint32_t> crc32c_jobs_;
+  std::unordered_set<std::uint32_t> checked_jobs_;          // wire::Integrity::always
   std::unordered_map<std::uint32_t, std::uint8_t> shards_;  // by job, of those with several planes
   struct Parent {
     std::uint32_t ipv4 = 0;

@@ -20,6 +20,7 @@ struct UdpCopy {
   // The receivers of this copy of a message to the group:
   std::optional<std::uint16_t> group_vlan = {};  // members with that tag
   const wire::UdpPeer* member = nullptr;         // or one of them alone
+  bool unchecked = false;                        // all of them share memory (MemifPort)
 };
 
 class GroupCopies {

@@ -37,7 +37,9 @@ bool MemifLane::link_up(Instant now) {
   next_look_ = now + kReconnectInterval;
   try {
     auto rings = std::make_unique<worker::MemifRings>();
-    control_ = std::make_unique<worker::MemifControl>(end_.socket, end_.id, *rings, kAnswerLimit);
+    // Its packets are as they would be on a wire, with checksums.
+    control_ = std::make_unique<worker::MemifControl>(end_.socket, end_.id, *rings, kAnswerLimit,
+                                                      worker::memif::kOwnName);
     rings_ = std::move(rings);
     rings_->set_depth(end_.frames);
     trouble_.clear();

@@ -41,6 +41,7 @@ MemifTransport::MemifTransport(MemifAddress address, const Patience& patience)
   if (address_.switch_ipv4 == 0) take_told();
   link_->add(member_);
   generation_ = link_->generation();
+  note_told();
   try {
     resolve_switch(patience, std::max(deadline, now_ns() + kAnswerLimit.to_ns()));
   } catch (...) {
@@ -61,6 +62,16 @@ void MemifTransport::take_told() {
   if (address_.own_ipv4 == told.switch_ipv4)
     throw std::invalid_argument("memif socket " + address_.socket +
                                 ": ip=" + ipv4_text(told.switch_ipv4) + " is the switch's address");
+}
+
+// Another switch may be behind the one at the socket.
+void MemifTransport::note_told() {
+  const memif::Told told = link_->told();
+  unchecked_ = told.unchecked != 0 && told.switch_ipv4 == address_.switch_ipv4;
+}
+
+bool MemifTransport::goes_unchecked() const {
+  return unchecked_ && start_.integrity != static_cast<std::uint8_t>(wire::Integrity::always);
 }
 
 MemifTransport::~MemifTransport() {
@@ -124,6 +135,7 @@ void MemifTransport::follow_connection() {
   const std::uint32_t generation = link_->generation();
   if (generation == generation_) return;
   generation_ = generation;
+  note_told();
   ask_for_switch_mac();
 }
 
@@ -174,7 +186,7 @@ bool MemifTransport::write_datagram(MemifRings& rings, const Datagram& d) {
       .endpoints = {address_.own_ipv4, address_.switch_ipv4, address_.base_port,
                     static_cast<std::uint16_t>(base_port_ + d.port)},
       .dscp_ecn = wire::kEct0,
-      .udp_checksum = !d.sealed,
+      .udp_checksum = !d.sealed && !goes_unchecked(),
   };
   rings.tx_commit(wire::write_frame_headers(t, frame, bytes));
   return true;
@@ -243,7 +255,9 @@ bool MemifTransport::handle_ipv4(std::span<const std::byte> packet, const Receiv
   if (const auto* bad = std::get_if<DropReason>(&parsed)) return dropped(*bad);
   auto& aggregation = std::get<wire::Packet>(parsed);
   aggregation.congestion_experienced = udp->congestion_experienced;
-  if (const DropReason bad = wire::check_integrity(*udp, aggregation); bad != DropReason::none)
+  wire::Udp4View covered = *udp;
+  covered.checksum_checked = udp->checksum == 0 && from_switch && goes_unchecked();
+  if (const DropReason bad = wire::check_integrity(covered, aggregation); bad != DropReason::none)
     return dropped(bad);
   if (from_host && !is_direct_result(start_, aggregation)) return dropped(DropReason::stale_term);
   receiver(aggregation);

@@ -54,6 +54,9 @@ class MemifTransport final : public Transport {
   void take_told();
   void resolve_switch(const Patience& patience, std::int64_t deadline_ns);
   void ask_for_switch_mac();
+  void note_told();
+  // Packets to the switch and from it have no checksum (rule 18).
+  [[nodiscard]] bool goes_unchecked() const;
   // After another connection: the switch learns where this one's address is.
   void follow_connection();
 
@@ -74,6 +77,7 @@ class MemifTransport final : public Transport {
   MemifMember member_;
   std::shared_ptr<MemifLink> link_;
   std::uint32_t generation_ = 0;  // of the connection that knows this address
+  bool unchecked_ = false;        // the switch at that connection has agreed
   bool receiving_ = false;
   std::uint64_t lost_ = 0;     // frames that found the inbox full, as counted in drops_
   bool send_blocked_ = false;  // send() ran out of room

@@ -35,7 +35,7 @@ std::string object_to_start(const wire::StartInfo& info, bool fragments,
   if (options.plane >= info.planes)
     return "the job has " + number(info.planes) + " planes, this is number " +
            number(options.plane);
-  if (info.integrity > static_cast<std::uint8_t>(wire::Integrity::crc32c))
+  if (info.integrity > static_cast<std::uint8_t>(wire::Integrity::always))
     return "integrity " + number(info.integrity) + " is unknown";
   if (info.notify > static_cast<std::uint8_t>(wire::Notify::direct))
     return "how results are notified (" + number(info.notify) + ") is unknown to this library";

@@ -64,7 +64,7 @@ int connect_to(int socket, const std::string& path, bool abstract) {
 }  // namespace
 
 MemifControl::MemifControl(const std::string& path, std::uint32_t id, MemifRings& rings,
-                           Duration answer_limit)
+                           Duration answer_limit, std::string_view name)
     : path_(path),
       answer_limit_(answer_limit),
       socket_(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) {
@@ -78,7 +78,7 @@ MemifControl::MemifControl(const std::string& path, std::uint32_t id, MemifRings
   if (error == EAGAIN) fail("the switch does not answer");
   if (error != 0)
     fail(std::string("no switch listens there: ") + std::strerror(error), prospect_after(error));
-  handshake(id, rings);
+  handshake(id, rings, name);
 }
 
 // connect() also waits if others wait to be accepted.
@@ -94,7 +94,7 @@ MemifControl::~MemifControl() {
   ::send(socket_.get(), &bye, sizeof bye, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-void MemifControl::handshake(std::uint32_t id, MemifRings& rings) {
+void MemifControl::handshake(std::uint32_t id, MemifRings& rings, std::string_view name) {
   const Message hello = expect(MessageType::hello);
   const memif::Hello& limits = hello.hello;
   if (limits.min_version > memif::kVersion || limits.max_version < memif::kVersion)
@@ -106,7 +106,7 @@ void MemifControl::handshake(std::uint32_t id, MemifRings& rings) {
   Message init = message(MessageType::init);
   init.init.version = memif::kVersion;
   init.init.id = id;
-  put_text(init.init.name, memif::kOwnName);
+  put_text(init.init.name, name);
   told_ = request(init, -1, MessageType::ack).told;
 
   Message region = message(MessageType::add_region);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "core/time.h"
 #include "worker/transport/file_descriptor.h"
@@ -37,8 +38,10 @@ class MemifControl {
  public:
   // Connects interface `id`, or any (memif::kAnyId), at socket `path` (a file, or else an abstract
   // name, on which DPDK listens unless socket-abstract=no is given) and hands `rings` over. Every
-  // answer must come within `answer_limit`. Throws MemifConnectError.
-  MemifControl(const std::string& path, std::uint32_t id, MemifRings& rings, Duration answer_limit);
+  // answer must come within `answer_limit`. `name`: as which client; with memif::kLibraryName, see
+  // Told::unchecked. Throws MemifConnectError.
+  MemifControl(const std::string& path, std::uint32_t id, MemifRings& rings, Duration answer_limit,
+               std::string_view name = memif::kLibraryName);
   // Sends DISCONNECT.
   ~MemifControl();
   MemifControl(const MemifControl&) = delete;
@@ -52,7 +55,7 @@ class MemifControl {
 
  private:
   void limit_waiting() const;
-  void handshake(std::uint32_t id, MemifRings& rings);
+  void handshake(std::uint32_t id, MemifRings& rings, std::string_view name);
   memif::Message request(const memif::Message& message, int passed_fd, memif::MessageType answer);
   void send(const memif::Message& message, int passed_fd) const;
   memif::Message expect(memif::MessageType wanted) const;

@@ -19,8 +19,10 @@
 namespace tributary::worker::memif {
 
 inline constexpr std::uint16_t kVersion = 0x0200;
-// The name that the library and the switch have for each other.
+// What the switch calls itself, and the library before it took packets without checksums.
 inline constexpr std::string_view kOwnName = "tributary";
+// What the library calls itself: it takes packets of the switch that have no checksum.
+inline constexpr std::string_view kLibraryName = "tributary unchecked";
 inline constexpr std::uint32_t kRingCookie = 0x3E31F20;
 // The library asks the switch for any interface that is free. A server of others has none of this
 // id.
@@ -79,6 +81,7 @@ struct Told {
   std::uint32_t id;           // of the interface
   std::uint32_t switch_ipv4;  // host order; 0: not told
   std::uint16_t udp_base_port;
+  std::uint8_t unchecked;  // 1: packets between the two have no checksum (rule 18)
 };
 struct Message {
   MessageType type;

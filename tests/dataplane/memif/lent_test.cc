@@ -46,6 +46,27 @@ TEST(Lent, C1_IsTakenBackBetweenTwoTurns) {
   user.join();
 }
 
+TEST(Lent, ATurnMayGoOn) {
+  Lent<int> lent;
+  EXPECT_EQ(lent.begin(), nullptr);
+  lent.take_back();  // there is no turn
+  int thing = 1;
+  lent.lend(thing);
+  ASSERT_EQ(lent.begin(), &thing);
+  std::atomic<bool> asks{false};
+  std::atomic<bool> ended{false};
+  std::thread owner([&] {
+    asks.store(true);
+    lent.take_back();
+    EXPECT_TRUE(ended.load());
+  });
+  while (!asks.load()) sched_yield();
+  for (int i = 0; i < 1000; ++i) sched_yield();
+  ended.store(true);
+  lent.end();
+  owner.join();
+}
+
 TEST(Lent, GivesAndTakesWhileItIsUsed) {
   Lent<int> lent;
   std::atomic<bool> stop{false};

@@ -80,6 +80,24 @@ TEST_F(Handshake, TheLibraryIsToldWhichPortItHasAndWhereTheSwitchIs) {
   EXPECT_EQ(handshake.told().udp_base_port, 47000);
 }
 
+TEST_F(Handshake, T14_WhoTakesPacketsWithoutChecksumsIsToldSo) {
+  Message init = init_message(3);
+  memif::kLibraryName.copy(init.init.name.data(), init.init.name.size() - 1);
+  say(init);
+  EXPECT_TRUE(handshake.by_library());
+  EXPECT_EQ(handshake.told().unchecked, 1);
+  EXPECT_TRUE(handshake.take_offer().unchecked);
+}
+
+TEST_F(Handshake, AnOlderLibraryHasChecksums) {
+  Message init = init_message(3);
+  memif::kOwnName.copy(init.init.name.data(), init.init.name.size() - 1);
+  say(init);
+  EXPECT_TRUE(handshake.by_library());
+  EXPECT_EQ(handshake.told().unchecked, 0);
+  EXPECT_FALSE(handshake.take_offer().unchecked);
+}
+
 TEST_F(Handshake, AnotherClientIsToldNothing) {
   say(init_message(3));
   EXPECT_EQ(handshake.told().switch_ipv4, 0u);

@@ -175,5 +175,66 @@ TEST_F(RxRing, C1_WithoutPacketBuffersFramesWait) {
   EXPECT_EQ(receive().size(), 3u);
 }
 
+// A ring whose client and switch have agreed on it.
+class LendingRxRing : public RxRing {
+ protected:
+  LendingRxRing() : lending(offer()) {}
+  [[nodiscard]] MemifOffer offer() const {
+    MemifOffer of = memory.offer();
+    of.unchecked = true;
+    return of;
+  }
+  std::uint16_t receive_in_place() {
+    return lending.rx(0).receive(pool->get(), frames.data(), kBurst, losses, in_place.data());
+  }
+  MemifConnection lending;
+  std::array<rte_mbuf*, kBurst> frames{};
+  std::array<const std::byte*, kBurst> in_place{};
+};
+
+TEST_F(LendingRxRing, T14_ALongFrameStaysInTheClientsMemoryUntilItIsGivenBack) {
+  memory.send(1500, std::byte{7});
+  memory.send(100, std::byte{8}, memory_begin + 4096);
+  ASSERT_EQ(receive_in_place(), 2);
+  EXPECT_EQ(frames[0]->data_len, 1500);
+  EXPECT_EQ(Bytes(in_place[0], in_place[0] + 1500), Bytes(1500, std::byte{7}));
+  EXPECT_EQ(in_place[1], nullptr);
+  EXPECT_TRUE(lending.rx(0).has_lent());
+  EXPECT_EQ(tail(), 0) << "the client may not write there yet";
+  lending.rx(0).give_back();
+  EXPECT_EQ(tail(), 2);
+  EXPECT_FALSE(lending.rx(0).has_lent());
+  Bytes head = take_bytes(frames[0]);
+  head.resize(MemifRxRing::kHeadBytes);
+  EXPECT_EQ(head, Bytes(MemifRxRing::kHeadBytes, std::byte{7}));
+  EXPECT_EQ(take_bytes(frames[1]), Bytes(100, std::byte{8}));
+}
+
+TEST_F(LendingRxRing, WhoAsksForWholeFramesGetsThem) {
+  memory.send(1500, std::byte{7});
+  ASSERT_EQ(lending.rx(0).receive(pool->get(), frames.data(), kBurst, losses), 1);
+  EXPECT_FALSE(lending.rx(0).has_lent());
+  EXPECT_EQ(take_bytes(frames[0]), Bytes(1500, std::byte{7}));
+  EXPECT_EQ(tail(), 1);
+}
+
+TEST_F(LendingRxRing, AFrameInPiecesIsCopied) {
+  std::memset(memory.at(memory_begin), 1, 1500);
+  show(kDescriptorNext, 1000);
+  show(0, 500, memory_begin + 1000);
+  ASSERT_EQ(receive_in_place(), 1);
+  EXPECT_EQ(in_place[0], nullptr);
+  EXPECT_FALSE(lending.rx(0).has_lent());
+  EXPECT_EQ(take_bytes(frames[0]), Bytes(1500, std::byte{1}));
+}
+
+TEST_F(LendingRxRing, NothingIsLentByARingThatHasNotAgreed) {
+  memory.send(1500, std::byte{7});
+  ASSERT_EQ(connection.rx(0).receive(pool->get(), frames.data(), kBurst, losses, in_place.data()),
+            1);
+  EXPECT_EQ(in_place[0], nullptr);
+  EXPECT_EQ(take_bytes(frames[0]), Bytes(1500, std::byte{7}));
+}
+
 }  // namespace
 }  // namespace tributary::dataplane
