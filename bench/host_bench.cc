@@ -4,8 +4,9 @@
 // memory as the workers' library has them. Clients fill their rings, then the loop turns until all
 // has left: only that is timed. Then every client reads what it got. In `contributions` 8 workers
 // sum one window after the other, and compare every element; packets have a checksum at the driver,
-// and none where the own server has agreed to that, as with the library. In `frames` two ports
-// carry plain frames, which are compared byte for byte.
+// and none where the own server has agreed to that, as with the library, whose clients also read
+// results where that server has written them once. In `frames` two ports carry plain frames, which
+// are compared byte for byte.
 #include <rte_dev.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
@@ -22,8 +23,10 @@
 #include "bench/harness.h"
 #include "core/wire/integrity.h"
 #include "dataplane/loop/packet_loop.h"
+#include "dataplane/memif/memif_port.h"
 #include "tests/dataplane/ring_switch.h"
 #include "tools/loadgen/player.h"
+#include "worker/memif/shared_results.h"
 #include "worker/transport/memif_address.h"
 #include "worker/transport/memif_control.h"
 
@@ -63,6 +66,22 @@ class HostSwitch {
   }
 
   [[nodiscard]] worker::MemifRings& client(std::size_t port) { return *rings_[port]; }
+  // Memory with results that the switch has offered to that client, if it has.
+  const worker::SharedResults* results(std::size_t port) {
+    if (shared_.size() <= port) shared_.resize(port + 1);
+    worker::MemifControl& control = *controls_[port];
+    if (shared_[port] == nullptr && !control.server_left())
+      for (const auto& offer : control.take_offers()) {
+        shared_[port] = worker::SharedResults::map(offer.share, offer.memory.get());
+        if (shared_[port] != nullptr) control.accept(offer.share);
+      }
+    return shared_[port].get();
+  }
+  [[nodiscard]] bool reads_results() const {
+    return std::ranges::all_of(shared_, [](const auto& one) { return one != nullptr; }) &&
+           std::ranges::all_of(
+               ports_, [&](const auto& port) { return port->reads_results(shared_[0]->region()); });
+  }
   [[nodiscard]] bool unchecked() const { return controls_[0]->told().unchecked != 0; }
   // Until nothing more arrives.
   void turn() {
@@ -96,6 +115,7 @@ class HostSwitch {
   std::vector<std::unique_ptr<dataplane::Port>> ports_;
   std::vector<std::unique_ptr<worker::MemifRings>> rings_;
   std::vector<std::unique_ptr<worker::MemifControl>> controls_;
+  std::vector<std::shared_ptr<const worker::SharedResults>> shared_;
   std::optional<dataplane::PacketLoop> loop_;
 };
 
@@ -160,11 +180,23 @@ class HostJob {
       if (std::ranges::all_of(players_, [](const auto& player) {
             return player->state() == worker::SessionState::running;
           }))
-        return true;
+        return await_results();
       send();
       switch_.turn();
       take();
       switch_.now = switch_.now + Duration::ms(1);
+    }
+    return false;
+  }
+  // The switch's thread answers clients.
+  bool await_results() {
+    if (!switch_.unchecked()) return true;
+    for (int i = 0; i < 1'000'000; ++i) {
+      bool mapped = true;
+      for (std::size_t rank = 0; rank < kWorkers; ++rank)
+        mapped = switch_.results(rank) != nullptr && mapped;
+      if (mapped && switch_.reads_results()) return true;
+      sched_yield();
     }
     return false;
   }
@@ -184,7 +216,7 @@ class HostJob {
     for (std::size_t rank = 0; rank < players_.size(); ++rank) {
       worker::MemifRings& rings = switch_.client(rank);
       std::span<const std::byte> frame;
-      while (rings.rx_next(frame) == worker::MemifRings::Rx::frame) hand(*players_[rank], frame);
+      while (rings.rx_next(frame) == worker::MemifRings::Rx::frame) hand(rank, frame);
       rings.rx_release();
       const loadgen::PlayerCounts& counts = players_[rank]->counts();
       right = right && !rings.broken() && counts.verified == expected_ && counts.wrong == 0;
@@ -200,10 +232,12 @@ class HostJob {
       switch_.client(rank).tx_flush();
     }
   }
-  void hand(loadgen::Player& player, std::span<const std::byte> frame) const {
+  void hand(std::size_t rank, std::span<const std::byte> frame) {
     const auto eth = wire::parse_ethernet(frame);
     const auto* view = std::get_if<wire::EthernetView>(&eth);
-    if (view == nullptr || view->ether_type != wire::kEtherTypeIpv4) return;
+    if (view == nullptr) return;
+    if (view->ether_type == worker::memif::kEtherTypeResult) return read_result(rank, *view);
+    if (view->ether_type != wire::kEtherTypeIpv4) return;
     const auto ip = wire::parse_udp4(view->payload);
     const auto* found = std::get_if<std::optional<wire::Udp4View>>(&ip);
     if (found == nullptr || !*found) return;
@@ -212,13 +246,22 @@ class HostJob {
     wire::Packet packet;
     if (wire::parse(udp.payload, packet) == DropReason::none &&
         wire::check_integrity(udp, packet) == DropReason::none)
-      player.on_packet(packet, switch_.now);
+      players_[rank]->on_packet(packet, switch_.now);
+  }
+  void read_result(std::size_t rank, const wire::EthernetView& frame) {
+    worker::memif::ResultReference at{};
+    std::memcpy(&at, frame.payload.data(), sizeof at);
+    const auto bytes = switch_.results(rank)->read(at, result_);
+    wire::Packet packet;
+    if (bytes && wire::parse(*bytes, packet) == DropReason::none)
+      players_[rank]->on_packet(packet, switch_.now);
   }
 
   std::uint32_t chunk_bytes_;
   HostSwitch switch_;
   loadgen::Pattern pattern_;
   std::vector<std::byte> scratch_;
+  std::vector<std::byte> result_;
   std::vector<std::unique_ptr<loadgen::Player>> players_;
   std::uint64_t expected_ = 0;
 };

@@ -56,6 +56,7 @@ Aggregation::Aggregation(const config::SwitchConfig& part, aggregator::EngineSta
       engine_(part, in(payloads_, start)),
       host_(part, &engine_, start.nonce_seed),
       names_(part, start.nonce_seed),
+      results_(part),
       outbox_(engine_.outbox_capacity() + host_.outbox_capacity()),
       names_outbox_(names_.outbox_capacity()) {
   if (config::hosts_engines(part)) hosted_.emplace(part, start.nonce_seed);
@@ -272,6 +273,7 @@ std::shared_ptr<Aggregation::Change> Aggregation::prepare(const config::SwitchCo
   const std::size_t room = aggregator::Engine::outbox_capacity(part) + host_.outbox_capacity(*host);
   return std::make_shared<Change>(Change{std::move(engine), std::move(host),
                                          std::make_shared<aggregator::NamedJobs>(part),
+                                         ResultRegions(part, &results_),
                                          aggregator::Outbox(room)});
 }
 
@@ -282,6 +284,7 @@ void Aggregation::apply(Change& change, Instant now) {
   engine_.apply(*change.engine);
   host_.apply(*change.host);
   names_.apply(*change.names);
+  std::swap(results_, change.results);
   std::swap(outbox_, change.outbox);
 }
 
@@ -355,7 +358,8 @@ void Aggregation::send(aggregator::Outbox& box, Instant now) {
 
 void Aggregation::send_to_group(const Outgoing& message, Instant now) {
   const aggregator::Members members = engine_.members(message.header.job);
-  for (const auto& copy : udp_.copies(message, members)) send_udp(message, copy);
+  for (const auto& copy : udp_.copies(message, members))
+    if (!send_shared(message, copy)) send_udp(message, copy);
   if (!rdma_.enabled()) return;
   for (const auto& copy : rdma_.copies(message, members)) {
     if (is_connected(*copy.member))
@@ -370,6 +374,7 @@ void Aggregation::send_through(std::uint16_t port, const Outgoing& message, Inst
     return tell_connected(message, message.peer, now);
   if (message.to == Outgoing::To::peer && message.peer.front_end() == FrontEndId::rdma)
     return send_copy(rdma_, message, RdmaFrontEnd::copy_to(std::span(&port, 1)));
+  if (message.header.type == wire::PacketType::start) offer_results(message.header.job, port);
   send_udp(message, UdpFrontEnd::copy_to(std::span(&port, 1)));
 }
 

@@ -17,6 +17,7 @@
 #include "aggregator/names/name_engine.h"
 #include "completion/host/root_host.h"
 #include "completion/host/switch_host.h"
+#include "dataplane/aggregation/result_regions.h"
 #include "dataplane/host/page_memory.h"
 #include "dataplane/io/transmitter.h"
 #include "dataplane/rdma/front_end.h"
@@ -69,6 +70,7 @@ class Aggregation {
     std::shared_ptr<aggregator::EngineChange> engine;
     std::shared_ptr<completion::RootHost::Change> host;
     std::shared_ptr<aggregator::NamedJobs> names;
+    ResultRegions results;
     aggregator::Outbox outbox;
   };
   [[nodiscard]] std::shared_ptr<Change> prepare(const config::SwitchConfig& part);
@@ -193,6 +195,10 @@ class Aggregation {
   aggregator::Decision submit(const wire::Packet& packet, const Endpoint& from, Instant now);
   aggregator::Decision submit(const Received& received, Instant now);
   void send_udp(const aggregator::Outgoing& message, const UdpCopy& copy);
+  // shared_results.cc: results that ranks on this host read where they are written once. False:
+  // nothing is sent.
+  bool send_shared(const aggregator::Outgoing& message, const UdpCopy& copy);
+  void offer_results(std::uint32_t job, std::uint16_t port);
   template <typename F>
   void send_copy(const F& front, const aggregator::Outgoing& message, const typename F::Copy& copy);
 
@@ -207,6 +213,7 @@ class Aggregation {
   completion::RootHost host_;
   std::optional<completion::SwitchHost> hosted_;
   aggregator::NameEngine names_;
+  ResultRegions results_;
   aggregator::Outbox outbox_;
   aggregator::Outbox names_outbox_;
   std::array<Received, kBurst> received_;

@@ -11,6 +11,7 @@
 
 #include "dataplane/memif/memif_refusal.h"
 #include "dataplane/memif/memif_socket.h"
+#include "dataplane/memif/result_region.h"
 
 namespace tributary::dataplane {
 namespace {
@@ -126,8 +127,19 @@ void MemifListener::handle(const std::vector<int>& ready) {
     else
       client = is_ready(client->socket.get()) ? read(client) : std::next(client);
   }
+  for (const Client& client : clients_)
+    if (client.port != nullptr) pass_offers(client);
   short_ = false;
   if (!open_.empty()) accept_all();
+}
+
+// One that does not read its socket gets copies.
+void MemifListener::pass_offers(const Client& client) {
+  for (const auto& results : client.port->take_offers()) {
+    memif::Message share = message(memif::MessageType::share);
+    share.share = results->share();
+    if (!send_memif(client.socket.get(), share, results->memory())) return;
+  }
 }
 
 void MemifListener::accept_all() {
@@ -181,8 +193,10 @@ MemifListener::Clients::iterator MemifListener::read(Clients::iterator client) {
 
 void MemifListener::take(Client& client, const memif::Message& said,
                          worker::FileDescriptor passed) {
-  if (client.port != nullptr && said.type != memif::MessageType::ack)
-    throw MemifRefusal("a message after CONNECT");
+  if (client.port != nullptr) {
+    if (said.type != memif::MessageType::ack) throw MemifRefusal("a message after CONNECT");
+    return client.port->note_mapped(said.share.region);
+  }
   if (!client.handshake.take(said, std::move(passed))) return;
   if (client.handshake.complete()) return connect(client);
   memif::Message ack = message(memif::MessageType::ack);

@@ -79,6 +79,7 @@ class MemifListener {
   Clients::iterator read(Clients::iterator client);
   void take(Client& client, const worker::memif::Message& message, worker::FileDescriptor passed);
   void connect(Client& client);
+  static void pass_offers(const Client& client);
   // Throws MemifRefusal where the client's user has as many ports as this one allows.
   void check_user(const Client& client, const MemifPort& port) const;
   // `itself`: by its own doing, not the switch's.

@@ -1,8 +1,10 @@
 #include "dataplane/memif/memif_port.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "dataplane/memif/memif_server.h"
+#include "dataplane/memif/result_region.h"
 
 namespace tributary::dataplane {
 
@@ -85,6 +87,38 @@ void MemifPort::leave(bool died) {
     queue->tx.take_back();
   }
   connection_.reset();
+  const std::lock_guard lock(offers_guard_);
+  offers_.clear();
+  told_.clear();
+  for (auto& region : read_) region.store(0, std::memory_order_relaxed);
+}
+
+void MemifPort::offer(const std::shared_ptr<ResultRegion>& results) {
+  if (!unchecked()) return;
+  const std::uint32_t region = results->share().region;
+  {
+    const std::lock_guard lock(offers_guard_);
+    if (std::ranges::find(told_, region) != told_.end()) return;
+    told_.push_back(region);
+    offers_.push_back(results);
+  }
+  MemifServer::instance().look();
+}
+
+bool MemifPort::reads(std::uint32_t region) const {
+  return std::ranges::any_of(
+      read_, [&](const auto& one) { return one.load(std::memory_order_relaxed) == region; });
+}
+
+std::vector<std::shared_ptr<ResultRegion>> MemifPort::take_offers() {
+  const std::lock_guard lock(offers_guard_);
+  return std::exchange(offers_, {});
+}
+
+void MemifPort::note_mapped(std::uint32_t region) {
+  const std::lock_guard lock(offers_guard_);
+  if (std::ranges::find(told_, region) == told_.end() || reads(region)) return;
+  read_[next_read_++ % kMostShared].store(region, std::memory_order_relaxed);
 }
 
 void MemifPort::disconnect_broken() {

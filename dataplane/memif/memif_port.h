@@ -9,7 +9,9 @@
 // The rest of what changes a connection is MemifServer's, on its thread.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -27,6 +29,8 @@ struct rte_mbuf;
 struct rte_mempool;
 
 namespace tributary::dataplane {
+
+class ResultRegion;
 
 class MemifPort {
  public:
@@ -58,6 +62,11 @@ class MemifPort {
   // Any thread. The client is this project's library, and what the two say to each other has no
   // checksum: it goes by no wire.
   [[nodiscard]] bool unchecked() const { return unchecked_.load(std::memory_order_relaxed); }
+  // A packet loop. Offers results in this memory to the client, if it is unchecked().
+  void offer(const std::shared_ptr<ResultRegion>& results);
+  // Any thread. The client reads that region; true for the last kMostShared that it has mapped.
+  [[nodiscard]] bool reads(std::uint32_t region) const;
+  static constexpr std::size_t kMostShared = 8;
   // Any thread. Clients that have gone; and of those, processes that used the library and ended, or
   // closed their connection: no living one does.
   [[nodiscard]] std::uint32_t departures() const {
@@ -85,6 +94,9 @@ class MemifPort {
   void accept(MemifOffer offer);
   void leave(bool died);
   void note_refusal(const std::string& why);
+  // What is offered, and the client has not been told yet.
+  std::vector<std::shared_ptr<ResultRegion>> take_offers();
+  void note_mapped(std::uint32_t region);
 
  private:
   struct alignas(64) Queue {
@@ -107,6 +119,11 @@ class MemifPort {
   std::mutex refusal_guard_;  // of:
   std::string refusal_;
   std::uint64_t refused_ = 0;
+  std::mutex offers_guard_;  // of:
+  std::vector<std::shared_ptr<ResultRegion>> offers_;
+  std::vector<std::uint32_t> told_;  // of regions
+  std::size_t next_read_ = 0;
+  std::array<std::atomic<std::uint32_t>, kMostShared> read_{};  // 0: none
 };
 
 }  // namespace tributary::dataplane

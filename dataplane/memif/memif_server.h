@@ -27,6 +27,8 @@ class MemifServer {
   void open(MemifPort& port);
   void remove(MemifPort& port);
   void disconnect_broken(const MemifPort& port);
+  // Any thread. Some port has an offer for its client.
+  void look() const { wake(); }
 
   // Any thread.
   [[nodiscard]] const MemifClientCounters& counters() const { return counters_; }

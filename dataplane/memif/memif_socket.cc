@@ -74,8 +74,22 @@ MemifReceived receive_memif(int socket, Message& message, FileDescriptor& passed
   return MemifReceived::message;
 }
 
-bool send_memif(int socket, const Message& message) {
-  return ::send(socket, &message, sizeof message, MSG_DONTWAIT | MSG_NOSIGNAL) ==
+bool send_memif(int socket, const Message& message, int passed) {
+  iovec body{const_cast<Message*>(&message), sizeof message};  // sendmsg only reads
+  msghdr header{};
+  header.msg_iov = &body;
+  header.msg_iovlen = 1;
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof passed)> control{};
+  if (passed >= 0) {
+    header.msg_control = control.data();
+    header.msg_controllen = control.size();
+    cmsghdr* const c = CMSG_FIRSTHDR(&header);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(sizeof passed);
+    std::memcpy(CMSG_DATA(c), &passed, sizeof passed);
+  }
+  return ::sendmsg(socket, &header, MSG_DONTWAIT | MSG_NOSIGNAL) ==
          static_cast<ssize_t>(sizeof message);
 }
 

@@ -20,7 +20,7 @@ enum class MemifReceived : std::uint8_t {
 // Without waiting.
 MemifReceived receive_memif(int socket, worker::memif::Message& message,
                             worker::FileDescriptor& passed);
-// Without waiting. False: the peer has gone, or does not read.
-bool send_memif(int socket, const worker::memif::Message& message);
+// Without waiting. False: the peer has gone, or does not read. `passed`: a descriptor; < 0: none.
+bool send_memif(int socket, const worker::memif::Message& message, int passed = -1);
 
 }  // namespace tributary::dataplane

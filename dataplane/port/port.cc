@@ -413,6 +413,10 @@ bool Port::unchecked() const {
   return memif_ != nullptr && memif_->unchecked();
 }
 
+bool Port::reads_results(std::uint32_t region) const {
+  return memif_ != nullptr && memif_->reads(region);
+}
+
 void Port::lose_peer() {
   if (vhost_ != nullptr) vhost_->mark_lost();
   lost_peer_.store(true, std::memory_order_release);

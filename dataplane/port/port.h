@@ -87,6 +87,8 @@ class Port {
   [[nodiscard]] MemifPort* memif_server() const { return memif_.get(); }
   // Any thread. See MemifPort::unchecked().
   [[nodiscard]] bool unchecked() const;
+  // Any thread. See MemifPort::reads().
+  [[nodiscard]] bool reads_results(std::uint32_t region) const;
   // Where the device is; config::kAnySocket: it is software, or the machine does not say.
   [[nodiscard]] int socket() const { return socket_; }
   // The part of a configuration that the device cannot provide; empty: none. Virtual devices

@@ -1,6 +1,7 @@
 #include "dataplane/udp/frame_writer.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/net/udp_peer.h"
 #include "core/wire/ecn.h"
@@ -98,6 +99,19 @@ std::size_t FrameWriter::write(const aggregator::Outgoing& message, const UdpCop
   t.udp_checksum =
       !packet.sealed && !(copy.unchecked && !checked_jobs_.contains(message.header.job));
   return wire::write_frame_headers(t, frame, packet.bytes);
+}
+
+std::size_t FrameWriter::write(std::uint32_t job, const worker::memif::ResultReference& result,
+                               std::span<std::byte> frame) const {
+  const wire::MacAddress group = wire::multicast_mac(config::job_group_ipv4(job));
+  const wire::be16 type = worker::memif::kEtherTypeResult;
+  const std::size_t bytes = wire::kEthernetBytes + sizeof result;
+  if (frame.size() < bytes) return 0;
+  std::memcpy(frame.data(), &group, sizeof group);
+  std::memcpy(frame.data() + sizeof group, &identity_.mac, sizeof identity_.mac);
+  std::memcpy(frame.data() + 2 * sizeof group, &type, sizeof type);
+  std::memcpy(frame.data() + wire::kEthernetBytes, &result, sizeof result);
+  return bytes;
 }
 
 }  // namespace tributary::dataplane

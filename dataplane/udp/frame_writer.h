@@ -17,6 +17,7 @@
 #include "dataplane/frame/local_host.h"
 #include "dataplane/udp/group_copies.h"
 #include "dataplane/udp/next_hops.h"
+#include "worker/transport/memif_results.h"
 
 namespace tributary::dataplane {
 
@@ -32,6 +33,9 @@ class FrameWriter {
   // Returns the frame's length; 0 when `frame` is too small; kNoNextHop.
   std::size_t write(const aggregator::Outgoing& message, const UdpCopy& copy,
                     const NextHops& routers, std::span<std::byte> frame) const;
+  // The frame that says where the result is (worker/transport/memif_results.h).
+  [[nodiscard]] std::size_t write(std::uint32_t job, const worker::memif::ResultReference& result,
+                                  std::span<std::byte> frame) const;
   // Where no host is behind a router.
   std::size_t write(const aggregator::Outgoing& message, std::optional<std::uint16_t> group_vlan,
                     std::span<std::byte> frame) const {

@@ -48,6 +48,10 @@ class UdpFrontEnd {
   };
   Written write(const aggregator::Outgoing& message, const UdpCopy& copy,
                 std::span<std::byte> frame) const;
+  [[nodiscard]] Written write(std::uint32_t job, const worker::memif::ResultReference& result,
+                              std::span<std::byte> frame) const {
+    return {writer_.write(job, result, frame), DropReason::mtu};
+  }
 
   // Routers to peers, which the loop asks for and hears of.
   [[nodiscard]] NextHops& next_hops() { return next_hops_; }

@@ -96,8 +96,34 @@ void MemifLink::disconnect() {
   up_.store(false, std::memory_order_release);
   control_.reset();
   rings_.reset();
+  forget_results();
   next_connect_ns_ = now_ns() + kReconnectInterval.to_ns();
   wake_all();
+}
+
+// Under rx_. What cannot be mapped comes as copies.
+void MemifLink::take_offers() {
+  for (const MemifControl::Offer& offer : control_->take_offers()) {
+    auto mapped = SharedResults::map(offer.share, offer.memory.get());
+    if (mapped == nullptr) continue;
+    {
+      const std::lock_guard lock(sharing_);
+      results_.push_back(std::move(mapped));
+    }
+    control_->accept(offer.share);
+  }
+}
+
+std::shared_ptr<const SharedResults> MemifLink::results(std::uint32_t region) {
+  const std::lock_guard lock(sharing_);
+  for (const auto& one : results_)
+    if (one->region() == region) return one;
+  return nullptr;
+}
+
+void MemifLink::forget_results() {
+  const std::lock_guard lock(sharing_);
+  results_.clear();
 }
 
 void MemifLink::add(MemifMember& member) {

@@ -8,7 +8,8 @@
 // one watches the connection: the one that got frames last. A communicator whose thread doesn't
 // read loses frames of its own when its inbox is full; the protocol sends these again.
 //
-// Locks, in this order: connecting_, rx_ (who reads), tx_ (who writes), watch_ (who watches).
+// Locks, in this order: connecting_, rx_ (who reads), tx_ (who writes), watch_ (who watches),
+// sharing_ (memory with results).
 //
 // Files: memif_link.cc (members, frames), memif_link_wait.cc (sleeping), memif_links.cc (which
 // connections there are).
@@ -26,6 +27,7 @@
 #include "core/net/frame.h"
 #include "core/time.h"
 #include "worker/memif/memif_inbox.h"
+#include "worker/memif/shared_results.h"
 #include "worker/transport/file_descriptor.h"
 #include "worker/transport/memif_control.h"
 #include "worker/transport/memif_rings.h"
@@ -79,6 +81,9 @@ class MemifLink {
   [[nodiscard]] memif::Told told();
   [[nodiscard]] std::uint32_t told_id() { return id_ == memif::kAnyId ? told().id : id_; }
 
+  // Any thread. Memory with results, which the switch has offered; nullptr: not, or no longer.
+  [[nodiscard]] std::shared_ptr<const SharedResults> results(std::uint32_t region);
+
   void add(MemifMember& member);
   void remove(MemifMember& member);
 
@@ -127,6 +132,8 @@ class MemifLink {
   void end_burst(MemifMember& reader);
   void set_depth();
   void disconnect();
+  void take_offers();
+  void forget_results();
   void wake_all();
 
   // memif_link_wait.cc
@@ -163,6 +170,8 @@ class MemifLink {
   // Both null while down. Written under rx_, tx_ and watch_, so that one is enough to read.
   std::unique_ptr<MemifRings> rings_;
   std::unique_ptr<MemifControl> control_;
+  std::mutex sharing_;  // the last lock; of:
+  std::vector<std::shared_ptr<const SharedResults>> results_;
 };
 
 }  // namespace tributary::worker

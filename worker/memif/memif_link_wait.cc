@@ -180,7 +180,9 @@ void MemifLink::look_at(const MemifMember& self, int descriptor) {
   }
   if (!server) return;
   const std::lock_guard reading(rx_);
-  if (control_ != nullptr && control_->server_left()) disconnect();
+  if (control_ == nullptr) return;
+  if (control_->server_left()) return disconnect();
+  take_offers();
 }
 
 void MemifLink::wait_for_link(MemifMember& self, Duration limit) {

@@ -135,6 +135,7 @@ void MemifTransport::follow_connection() {
   const std::uint32_t generation = link_->generation();
   if (generation == generation_) return;
   generation_ = generation;
+  results_.reset();
   note_told();
   ask_for_switch_mac();
 }
@@ -224,6 +225,8 @@ bool MemifTransport::handle_frame(std::span<const std::byte> frame, const Receiv
   const auto& eth = std::get<wire::EthernetView>(parsed);
   if (eth.ether_type == wire::kEtherTypeArp) handle_arp(eth.payload);
   const bool to_group = group_ipv4_ != 0 && eth.destination == group_mac_;
+  if (eth.ether_type == memif::kEtherTypeResult && to_group)
+    return eth.source == switch_mac_ && goes_unchecked() && handle_reference(eth, receiver);
   if (eth.ether_type != wire::kEtherTypeIpv4 || (eth.destination != own_mac_ && !to_group))
     return false;
   return handle_ipv4(eth.payload, receiver);
@@ -261,6 +264,24 @@ bool MemifTransport::handle_ipv4(std::span<const std::byte> packet, const Receiv
     return dropped(bad);
   if (from_host && !is_direct_result(start_, aggregation)) return dropped(DropReason::stale_term);
   receiver(aggregation);
+  return true;
+}
+
+bool MemifTransport::handle_reference(const wire::EthernetView& frame, const Receiver& receiver) {
+  const auto dropped = [this](DropReason reason) {
+    drops_.add(reason);
+    return false;
+  };
+  memif::ResultReference at{};
+  if (frame.payload.size() < sizeof at) return dropped(DropReason::frame_truncated);
+  std::memcpy(&at, frame.payload.data(), sizeof at);
+  if (results_ == nullptr || results_->region() != at.region) results_ = link_->results(at.region);
+  const auto packet = results_ == nullptr ? std::nullopt : results_->read(at, result_);
+  // It will be asked for again.
+  if (!packet) return dropped(DropReason::no_integrity);
+  const auto parsed = wire::parse(*packet);
+  if (const auto* bad = std::get_if<DropReason>(&parsed)) return dropped(*bad);
+  receiver(std::get<wire::Packet>(parsed));
   return true;
 }
 

@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/net/arp.h"
 #include "core/net/frame.h"
@@ -64,6 +65,8 @@ class MemifTransport final : public Transport {
   bool handle_frame(std::span<const std::byte> frame, const Receiver& receiver);
   void handle_arp(std::span<const std::byte> packet);
   bool handle_ipv4(std::span<const std::byte> packet, const Receiver& receiver);
+  // A result that the switch has written for all ranks.
+  bool handle_reference(const wire::EthernetView& frame, const Receiver& receiver);
 
   MemifAddress address_;
   wire::MacAddress own_mac_;
@@ -78,6 +81,8 @@ class MemifTransport final : public Transport {
   std::shared_ptr<MemifLink> link_;
   std::uint32_t generation_ = 0;  // of the connection that knows this address
   bool unchecked_ = false;        // the switch at that connection has agreed
+  std::shared_ptr<const SharedResults> results_;  // where the last one was
+  std::vector<std::byte> result_;                 // a copy of it
   bool receiving_ = false;
   std::uint64_t lost_ = 0;     // frames that found the inbox full, as counted in drops_
   bool send_blocked_ = false;  // send() ran out of room

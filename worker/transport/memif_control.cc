@@ -44,6 +44,26 @@ Message message(MessageType type) {
   return m;
 }
 
+// As recv(), without waiting. `passed`: the descriptor that came along, if any.
+ssize_t receive(int socket, Message& m, FileDescriptor& passed) {
+  int descriptor = -1;
+  iovec body{&m, sizeof m};
+  msghdr header{};
+  header.msg_iov = &body;
+  header.msg_iovlen = 1;
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof descriptor)> control{};
+  header.msg_control = control.data();
+  header.msg_controllen = control.size();
+  const ssize_t n = ::recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  const cmsghdr* const c = n < 0 ? nullptr : CMSG_FIRSTHDR(&header);
+  if (c == nullptr || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
+      c->cmsg_len != CMSG_LEN(sizeof descriptor))
+    return n;
+  std::memcpy(&descriptor, CMSG_DATA(c), sizeof descriptor);
+  passed = FileDescriptor(descriptor);
+  return n;
+}
+
 // If a switch creates the socket later, any error but a forbidden access may go away.
 MemifConnectError::Prospect prospect_after(int error) {
   const bool final = error == EACCES || error == EPERM || error == ENAMETOOLONG;
@@ -175,9 +195,19 @@ void MemifControl::fail(const std::string& why, Prospect prospect) const {
 
 bool MemifControl::server_left() {
   Message m{};
-  const ssize_t n = ::recv(socket_.get(), &m, sizeof m, MSG_DONTWAIT);
+  FileDescriptor passed;
+  const ssize_t n = receive(socket_.get(), m, passed);
   if (n < 0) return errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR;
-  return n != static_cast<ssize_t>(sizeof m) || m.type == MessageType::disconnect;
+  if (n != static_cast<ssize_t>(sizeof m) || m.type == MessageType::disconnect) return true;
+  if (m.type == MessageType::share && passed) offers_.push_back({m.share, std::move(passed)});
+  return false;
+}
+
+// One that is lost costs nothing but copies.
+void MemifControl::accept(const memif::Share& share) const {
+  Message taken = message(MessageType::ack);
+  taken.share = share;
+  ::send(socket_.get(), &taken, sizeof taken, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 }  // namespace tributary::worker

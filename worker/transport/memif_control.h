@@ -3,13 +3,16 @@
 //
 //   server: HELLO · client: INIT, ADD_REGION, ADD_RING ×2, CONNECT, each acknowledged · CONNECTED
 //
-// Afterwards it only signals that the server leaves: by DISCONNECT, or by closing.
+// Afterwards the server offers memory with results (memif_results.h), and says that it leaves: by
+// DISCONNECT, or by closing.
 #pragma once
 
 #include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "core/time.h"
 #include "worker/transport/file_descriptor.h"
@@ -51,7 +54,16 @@ class MemifControl {
   [[nodiscard]] const memif::Told& told() const { return told_; }
   // Readable when server_left() may have become true.
   [[nodiscard]] int fd() const { return socket_.get(); }
+  // Takes what the server has said, one message at a time.
   [[nodiscard]] bool server_left();
+  struct Offer {
+    memif::Share share;
+    FileDescriptor memory;
+  };
+  // What server_left() has taken since the last call.
+  [[nodiscard]] std::vector<Offer> take_offers() { return std::exchange(offers_, {}); }
+  // From now on results come as references to that memory.
+  void accept(const memif::Share& share) const;
 
  private:
   void limit_waiting() const;
@@ -66,6 +78,7 @@ class MemifControl {
   Duration answer_limit_;
   FileDescriptor socket_;
   memif::Told told_{};
+  std::vector<Offer> offers_;
 };
 
 }  // namespace tributary::worker

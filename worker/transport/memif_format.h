@@ -38,6 +38,9 @@ enum class MessageType : std::uint16_t {
   connect = 6,     // client: done
   connected = 7,   // server: go
   disconnect = 8,  // both ways: why it ends
+  // This project's: memory with results (memif_results.h), with its descriptor, to a client that
+  // takes packets unchecked. Acknowledged with the region's number when it is mapped.
+  share = 100,
 };
 
 // From here on packed: fields are at the protocol's offsets, without alignment.
@@ -76,6 +79,11 @@ struct Disconnect {
   std::uint32_t code;
   std::array<char, 96> text;
 };
+struct Share {
+  std::uint32_t region;  // its number in the switch's process
+  std::uint32_t slot_bytes;
+  std::uint32_t slots;
+};
 // The payload of the acknowledgement of INIT; all zero from other servers.
 struct Told {
   std::uint32_t id;           // of the interface
@@ -93,6 +101,7 @@ struct Message {
     AddRing add_ring;
     Connect connect;
     Disconnect disconnect;
+    Share share;
     std::array<std::byte, 126> raw;
   };
 };

@@ -14,10 +14,12 @@
 #include <thread>
 #include <vector>
 
+#include "dataplane/aggregation/result_regions.h"
 #include "dataplane/loop/packet_loop.h"
 #include "dataplane/memif/lent_frame.h"
 #include "dataplane/memif/memif_port.h"
 #include "tests/dataplane/test_packet_loop.h"
+#include "worker/memif/shared_results.h"
 #include "worker/transport/memif_control.h"
 #include "worker/transport/memif_rings.h"
 
@@ -119,6 +121,46 @@ class MemorySwitch {
       ranks[i].epoch = epoch;
     }
   }
+  // The client at that port maps the memory that it is offered at the start of an epoch.
+  void map_results(std::size_t port) {
+    mapped[port] = nullptr;
+    while (mapped[port] == nullptr) {
+      ASSERT_FALSE(controls_[port]->server_left());
+      for (const auto& offer : controls_[port]->take_offers()) {
+        mapped[port] = worker::SharedResults::map(offer.share, offer.memory.get());
+        ASSERT_NE(mapped[port], nullptr);
+        controls_[port]->accept(offer.share);
+      }
+      sched_yield();
+    }
+    while (!ports_[port]->reads_results(mapped[port]->region())) sched_yield();
+  }
+  // One contribution of each rank, and the turn in which they are summed.
+  void sum(std::uint32_t seq, std::int32_t first, std::int32_t second) {
+    write(0, without_checksum(ranks[0].contribution(seq, values(first))));
+    write(1, without_checksum(ranks[1].contribution(seq, values(second))));
+    turn();
+  }
+  // The result to which the only frame at a port refers; nullopt: it refers to none.
+  std::optional<Values> referred(std::size_t port) {
+    const std::vector<Bytes> frames = read(port);
+    wire::EthernetView eth;
+    if (frames.size() != 1 || wire::parse_ethernet(frames[0], eth) != DropReason::none ||
+        eth.ether_type != worker::memif::kEtherTypeResult)
+      return std::nullopt;
+    worker::memif::ResultReference at{};
+    std::memcpy(&at, eth.payload.data(), sizeof at);
+    std::vector<std::byte> room;
+    const auto bytes = mapped[port]->read(at, room);
+    wire::Packet packet;
+    if (!bytes || wire::parse(*bytes, packet) != DropReason::none) return std::nullopt;
+    EXPECT_EQ(packet.header.type, wire::PacketType::result);
+    EXPECT_EQ(eth.destination, wire::multicast_mac(config::job_group_ipv4(kJob)));
+    Values out;
+    EXPECT_EQ(packet.payload.size(), sizeof out);
+    std::memcpy(&out, packet.payload.data(), sizeof out);
+    return out;
+  }
   // A packet that may have no checksum.
   static std::optional<Received> read_any(std::span<const std::byte> frame) {
     Received r;
@@ -151,6 +193,7 @@ class MemorySwitch {
 
   std::vector<std::unique_ptr<worker::MemifRings>> rings;
   std::vector<TestWorker> ranks;
+  std::array<std::shared_ptr<const worker::SharedResults>, 2> mapped;
   std::optional<PacketLoop> loop;
   Instant now = Instant::from_ns(1'000'000'000);
 
@@ -177,6 +220,61 @@ TEST(InPlace, T14_SumsAreMadeOfPacketsWithoutChecksums) {
       EXPECT_EQ(sw.rings[port]->tx_room(), sw.rings[port]->depth()) << "all is given back";
     }
   }
+}
+
+TEST(InPlace, T14_ResultsAreWrittenOnceForRanksThatHaveMappedThem) {
+  MemorySwitch sw;
+  sw.join();
+  sw.sum(0, 1, 20);
+  std::uint16_t checksum = 1;
+  EXPECT_EQ(sw.result(0, checksum), values(21)) << "nobody has mapped anything";
+  EXPECT_EQ(sw.result(1, checksum), values(21));
+  sw.map_results(0);
+  sw.sum(1, 2, 30);
+  EXPECT_EQ(sw.result(0, checksum), values(32)) << "one alone is copied to";
+  EXPECT_EQ(sw.result(1, checksum), values(32));
+  sw.map_results(1);
+  EXPECT_EQ(sw.mapped[0]->region(), sw.mapped[1]->region());
+  for (std::uint32_t seq = 2; seq < 60; ++seq) {
+    const auto base = static_cast<std::int32_t>(seq);
+    sw.sum(seq, base, 1000 * base);
+    EXPECT_EQ(sw.referred(0), values(1001 * base));
+    EXPECT_EQ(sw.referred(1), values(1001 * base));
+  }
+}
+
+// Whoever has asked for a result by itself gets a copy.
+TEST(InPlace, AProbeIsAnsweredByACopy) {
+  MemorySwitch sw;
+  sw.join();
+  sw.map_results(0);
+  sw.map_results(1);
+  sw.sum(0, 1, 20);
+  EXPECT_EQ(sw.referred(0), values(21));
+  wire::Header probe = sw.ranks[0].header(wire::PacketType::probe);
+  sw.write(0, sw.ranks[0].frame(probe, {}, {}));
+  sw.turn();
+  std::uint16_t checksum = 1;
+  EXPECT_EQ(sw.result(0, checksum), values(21));
+  EXPECT_EQ(checksum, 0);
+}
+
+TEST(InPlace, MemoryForResultsIsForLongChunksBehindMemifServers) {
+  config::SwitchConfig config = job_config(wire::Integrity::udp_checksum);
+  EXPECT_EQ(ResultRegions(config).of(kJob), nullptr) << "no port is a memif server";
+  config.ports[0].devargs = "net_memif0,role=server,id=0";
+  const ResultRegions some(config);
+  ASSERT_NE(some.of(kJob), nullptr);
+  EXPECT_EQ(some.of(kJob + 1), nullptr);
+  EXPECT_EQ(some.of(kJob)->share().slots, 16u) << "two windows";
+  EXPECT_EQ(ResultRegions(config, &some).of(kJob), some.of(kJob)) << "nothing has changed";
+  config.jobs[0].window = 16;
+  EXPECT_NE(ResultRegions(config, &some).of(kJob), some.of(kJob));
+  config.jobs[0].integrity = wire::Integrity::always;
+  EXPECT_EQ(ResultRegions(config).of(kJob), nullptr);
+  config.jobs[0].integrity = wire::Integrity::udp_checksum;
+  config.jobs[0].chunk_bytes = 256;
+  EXPECT_EQ(ResultRegions(config).of(kJob), nullptr);
 }
 
 TEST(InPlace, C1_WhatAClientChangesMeanwhileSpoilsItsOwnPartAlone) {
