@@ -1,7 +1,7 @@
 """A rank of suite `rejoin`: computes, sums, and joins again when an epoch has ended, until it is killed.
 
 Prints a JSON line for each time that it joins: the time after that, how long init() took, the epoch, and
-whether every element of its sums so far was right.
+whether every element of its sums so far was right. And one for each epoch that has ended: when it was told, and why.
 """
 
 import argparse
@@ -42,7 +42,8 @@ def main():
                 result = own + arguments.rank
                 communicator.allreduce(result, op="sum").wait()
                 right = right and bool(numpy.array_equal(result, expected))
-        except tributary.Error:
+        except tributary.Error as error:
+            print(json.dumps({"ended_s": time.monotonic(), "why": str(error)}), flush=True)
             communicator.close()
 
 

@@ -102,10 +102,11 @@ Fields<JobConfig> membership_fields() {
              duration(kMinLease, Duration::seconds(3600), Duration::ms(1)),
              "Silence of a worker after which it counts as dead. Workers that have nothing to send "
              "say so every third of it."),
-      scalar("integrity", &JobConfig::integrity, integrity(),
-             "Integrity check of every packet: the UDP checksum, or a CRC32C extension. Workers at "
-             "memif ports have neither, as nothing is sent there; `always`: they have the checksum, "
-             "too."),
+      scalar(
+          "integrity", &JobConfig::integrity, integrity(),
+          "Integrity check of every packet: the UDP checksum, or a CRC32C extension. Workers at "
+          "memif ports have neither, as nothing is sent there; `always`: they have the checksum, "
+          "too."),
       scalar("rdma", &JobConfig::rdma, boolean(),
              "Whether ranks may take part by RoCEv2, through ports with `rdma: true`, beside those "
              "that use UDP (docs/rdma.md). A chunk's packet must fit the path MTU of RDMA."),

@@ -294,10 +294,9 @@ Codec<wire::MacAddress> unicast_mac() {
 }
 
 Codec<wire::Integrity> integrity() {
-  return one_of<wire::Integrity>(
-      {{"udp-checksum", wire::Integrity::udp_checksum},
-       {"crc32c", wire::Integrity::crc32c},
-       {"always", wire::Integrity::always}});
+  return one_of<wire::Integrity>({{"udp-checksum", wire::Integrity::udp_checksum},
+                                  {"crc32c", wire::Integrity::crc32c},
+                                  {"always", wire::Integrity::always}});
 }
 
 std::string text_of(const NumberRange& range) {

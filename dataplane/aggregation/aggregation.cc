@@ -15,7 +15,7 @@ using aggregator::Outgoing;
 
 namespace {
 
-// What leaves by these ports reaches workers that share memory with the switch, and no wire.
+// True where these ports lead to workers that share memory with the switch, and to no wire.
 bool are_unchecked(const Lanes& lanes, std::span<const std::uint16_t> ports) {
   return std::ranges::all_of(ports,
                              [&](std::uint16_t port) { return lanes[port]->port->unchecked(); });
@@ -92,8 +92,8 @@ inline bool Aggregation::check(Received& r) {
   return false;
 }
 
-void Aggregation::receive(std::uint16_t ingress, const Classified& frame,
-                          std::uint64_t arrived_tsc, const std::byte* in_place) {
+void Aggregation::receive(std::uint16_t ingress, const Classified& frame, std::uint64_t arrived_tsc,
+                          const std::byte* in_place) {
   Received& r = received_[received_count_];
   r.event.arrived_tsc = arrived_tsc;
   if (!read(ingress, frame, r)) return;
@@ -273,8 +273,7 @@ std::shared_ptr<Aggregation::Change> Aggregation::prepare(const config::SwitchCo
   const std::size_t room = aggregator::Engine::outbox_capacity(part) + host_.outbox_capacity(*host);
   return std::make_shared<Change>(Change{std::move(engine), std::move(host),
                                          std::make_shared<aggregator::NamedJobs>(part),
-                                         ResultRegions(part, &results_),
-                                         aggregator::Outbox(room)});
+                                         ResultRegions(part, &results_), aggregator::Outbox(room)});
 }
 
 void Aggregation::apply(Change& change, Instant now) {
@@ -378,7 +377,7 @@ void Aggregation::send_through(std::uint16_t port, const Outgoing& message, Inst
   send_udp(message, UdpFrontEnd::copy_to(std::span(&port, 1)));
 }
 
-// Metadata of telemetry is for whoever has the frame behind a wire.
+// With telemetry, frames are as they would be on a wire.
 void Aggregation::send_udp(const Outgoing& message, const UdpCopy& copy) {
   if (telemetry_ != nullptr) return send_copy(udp_, message, copy);
   send_copy(udp_, message, unchecked_where_possible(copy, message, lanes_));

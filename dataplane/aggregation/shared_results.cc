@@ -47,8 +47,7 @@ bool Aggregation::send_shared(const aggregator::Outgoing& message, const UdpCopy
   PortList others;
   for (const std::uint16_t port : copy.ports) {
     const Lane& lane = *lanes_[port];
-    const bool reads =
-        lane.tap == nullptr && lane.port->reads_results(results->share().region);
+    const bool reads = lane.tap == nullptr && lane.port->reads_results(results->share().region);
     (reads ? readers : others).add(port);
   }
   if (readers.get().size() < kLeastReaders) return false;

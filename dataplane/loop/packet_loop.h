@@ -222,7 +222,7 @@ class PacketLoop {
   void release(PortPlan& plan, Instant now);
   void give_up_ports(PortPlan& plan, Instant now);
   std::size_t receive(Lane& lane, PolledQueue& queue);
-  // Of the burst: frames whose payload may be read where the client has it; others are made whole.
+  // Makes frames of the burst whole, unless their payload may be read where the client has it.
   void take_in_place(std::size_t received, bool lent);
   [[nodiscard]] bool stays_in_place(const Classified& what) const;
   void start_telemetry(const config::SwitchConfig& config);
@@ -312,7 +312,7 @@ class PacketLoop {
   std::array<rte_mbuf*, kBurst> burst_{};
   std::array<const std::byte*, kBurst> in_place_{};  // see take_in_place(); nullptr: it is whole
   bool any_lent_ = false;                            // PolledQueue::lent
-  std::uint64_t burst_arrived_ = 0;  // TSC
+  std::uint64_t burst_arrived_ = 0;                  // TSC
   std::array<Classified, kBurst> what_;
   Sorted to_aggregate_;
   Sorted to_host_;

@@ -34,7 +34,8 @@ MemifConnection::MemifConnection(MemifOffer offer) : unchecked_(offer.unchecked)
   for (const MemifOffer::Region& region : offer.regions)
     regions_.add(region.memory.get(), region.bytes);
   check_apart(offer);
-  for (const Ring& ring : offer.to_server) rx_.emplace_back(begin(ring, false), regions_, unchecked_);
+  for (const Ring& ring : offer.to_server)
+    rx_.emplace_back(begin(ring, false), regions_, unchecked_);
   for (Ring& ring : offer.to_client)
     tx_.emplace_back(begin(ring, true), regions_, std::move(ring.event));
 }

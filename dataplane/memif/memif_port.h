@@ -52,8 +52,7 @@ class MemifPort {
   // be disconnected. With `in_place`, a long frame of a client that is unchecked() may stay where
   // it is (memif_rx_ring.h); then `lent` is true, and give_back() comes before the next burst.
   bool receive(std::uint16_t queue, rte_mbuf** frames, std::uint16_t capacity,
-               std::uint16_t& received, const std::byte** in_place = nullptr,
-               bool* lent = nullptr);
+               std::uint16_t& received, const std::byte** in_place = nullptr, bool* lent = nullptr);
   void give_back(std::uint16_t queue);
   bool transmit(std::uint16_t queue, rte_mbuf** frames, std::uint16_t count, std::uint16_t& taken);
 
@@ -66,7 +65,7 @@ class MemifPort {
   void offer(const std::shared_ptr<ResultRegion>& results);
   // Any thread. The client reads that region; true for the last kMostShared that it has mapped.
   [[nodiscard]] bool reads(std::uint32_t region) const;
-  static constexpr std::size_t kMostShared = 8;
+  static constexpr std::size_t kMostShared = 32;
   // Any thread. Clients that have gone; and of those, processes that used the library and ended, or
   // closed their connection: no living one does.
   [[nodiscard]] std::uint32_t departures() const {
@@ -94,7 +93,7 @@ class MemifPort {
   void accept(MemifOffer offer);
   void leave(bool died);
   void note_refusal(const std::string& why);
-  // What is offered, and the client has not been told yet.
+  // Returns what is offered, and the client has not been told yet.
   std::vector<std::shared_ptr<ResultRegion>> take_offers();
   void note_mapped(std::uint32_t region);
 

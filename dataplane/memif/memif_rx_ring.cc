@@ -45,8 +45,8 @@ void MemifRxRing::fill(const Batch& batch, rte_mbuf** frames, const std::byte** 
   const Piece* from = batch.piece.data();
   for (std::uint16_t i = 0; i < batch.frames; ++i) {
     const Piece* const to = batch.piece.data() + batch.end[i];
-    const bool lend = lends_ && in_place != nullptr && to - from == 1 &&
-                      from->bytes >= kLeastLentBytes;
+    const bool lend =
+        lends_ && in_place != nullptr && to - from == 1 && from->bytes >= kLeastLentBytes;
     if (in_place != nullptr) in_place[i] = lend ? from->at : nullptr;
     if (lend)
       fill_head(*frames[i], *from);

@@ -37,7 +37,7 @@ class MemifRxRing {
   // Descriptors of a frame, and those that one burst looks at.
   static constexpr std::uint16_t kMostPieces = 64;
   static constexpr std::uint16_t kMostLooks = 256;
-  // Of a frame that is lent: copied; and its least length, so that it is worth it.
+  // The part of a lent frame that is copied; and its least length, so that it is worth it.
   static constexpr std::size_t kHeadBytes = 128;
   static constexpr std::size_t kLeastLentBytes = 512;
 

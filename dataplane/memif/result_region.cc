@@ -13,10 +13,10 @@ namespace {
 
 namespace memif = worker::memif;
 
-// Linux 5.1: whoever gets the file can map it for reading only. Not in every libc's headers.
+// Linux 5.1: ranks that get the file can map it for reading only. Not in every libc's headers.
 constexpr int kSealFutureWrite = 0x0010;
 
-// Of all regions of this process.
+// Counts the regions of this process.
 std::uint32_t next_number() {
   static std::atomic<std::uint32_t> last = 0;
   return ++last;
@@ -44,8 +44,7 @@ ResultRegion::ResultRegion(std::size_t packet_bytes, std::uint32_t slots)
   const std::size_t bytes = std::size_t{share_.slots} * share_.slot_bytes;
   if (!memory_ || ::ftruncate(memory_.get(), static_cast<off_t>(bytes)) != 0)
     fail("memory for results");
-  void* const at =
-      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory_.get(), 0);
+  void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory_.get(), 0);
   if (at == MAP_FAILED) fail("memory for results");
   mapped_ = {static_cast<std::byte*>(at), Unmap{bytes}};
   if (::fcntl(memory_.get(), F_ADD_SEALS,
@@ -68,8 +67,7 @@ memif::ResultReference ResultRegion::publish(std::size_t packet_bytes) {
   std::byte* const at = slot();
   const auto number = static_cast<std::uint32_t>(written_ % share_.slots);
   ++written_;
-  std::atomic_ref(*reinterpret_cast<std::uint64_t*>(at))
-      .store(written_, std::memory_order_release);
+  std::atomic_ref(*reinterpret_cast<std::uint64_t*>(at)).store(written_, std::memory_order_release);
   return {share_.region, number, written_, static_cast<std::uint32_t>(packet_bytes)};
 }
 

@@ -3,8 +3,8 @@
 //
 //   open() ─▶ the next slot, with the tag 0 ─▶ publish() ─▶ the reference that frames carry
 //
-// Slots are used in turn. A rank that is a whole turn behind finds another tag, drops the frame, and
-// asks for the result as for any that was lost; with two windows of slots that is one that the
+// Slots are used in turn. A rank that is a whole turn behind finds another tag, drops the frame,
+// and asks for the result as for any that was lost; with two windows of slots that is one that the
 // others do not wait for (protocol rules 2 and 4).
 #pragma once
 
@@ -27,7 +27,7 @@ class ResultRegion {
 
   // The packet loop that writes.
   [[nodiscard]] std::span<std::byte> open();
-  // What was written to the slot that open() has given, from its beginning.
+  // Shows what was written to the slot that open() has given, from its beginning.
   worker::memif::ResultReference publish(std::size_t packet_bytes);
 
   // Any thread.

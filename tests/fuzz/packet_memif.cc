@@ -1,7 +1,7 @@
 // A memif client as hostile as its input, before its switch's server: what it says until it is
 // connected, and what it writes to its memory between any two bursts. It is refused, or connected;
-// frames are whole and fit a packet buffer; what is sent is taken once; and no packet buffer is
-// lost.
+// frames are whole and fit a packet buffer, or lie where all of them can be read; what is sent is
+// taken once; and no packet buffer is lost.
 #include <fcntl.h>
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
@@ -15,6 +15,7 @@
 #include <memory>
 
 #include "dataplane/frame/frame_pool.h"
+#include "dataplane/memif/lent_frame.h"
 #include "dataplane/memif/memif_connection.h"
 #include "dataplane/memif/memif_refusal.h"
 #include "tests/dataplane/ring_switch.h"
@@ -109,7 +110,7 @@ class Play {
   dataplane::MemifHandshake handshake_{
       [this](std::uint32_t id) -> std::optional<dataplane::MemifDoor> {
         if (id > 1) return std::nullopt;
-        return dataplane::MemifDoor{&settings_, queues_, id == 1};
+        return dataplane::MemifDoor{&settings_, queues_, id == 1, 0x0A4D00FE, 47000};
       }};
   std::unique_ptr<dataplane::MemifConnection> connection_;
   dataplane::MemifRxLosses losses_;
@@ -122,6 +123,8 @@ Message Play::honest(std::uint32_t step) const {
   if (step == 0) {
     m.type = MessageType::init;
     m.init.version = memif::kVersion;
+    // With one queue as the library has it: frames stay in its memory.
+    if (queues_ == 1) memif::kLibraryName.copy(m.init.name.data(), m.init.name.size());
   } else if (step == 1) {
     m.type = MessageType::add_region;
     m.add_region.size_bytes = kMemoryBytes;
@@ -168,14 +171,22 @@ bool Play::shake_hands() {
 void Play::receive(std::uint16_t queue) {
   std::array<rte_mbuf*, kBurst> frames;
   const auto most = static_cast<std::uint16_t>(in_.between(1, kBurst));
+  std::array<const std::byte*, kBurst> in_place{};
+  dataplane::MemifRxRing& ring = connection_->rx(queue);
   const std::uint16_t count =
-      connection_->rx(queue).receive(packet_pool(), frames.data(), most, losses_);
+      ring.receive(packet_pool(), frames.data(), most, losses_, in_place.data());
   FUZZ_CHECK(count <= most);
+  FUZZ_CHECK(connection_->unchecked() || !ring.has_lent());
   for (std::uint16_t i = 0; i < count; ++i) {
     FUZZ_CHECK(frames[i]->nb_segs == 1 && frames[i]->pkt_len == frames[i]->data_len);
     FUZZ_CHECK(frames[i]->pkt_len != 0 && frames[i]->pkt_len <= kRoom);
+    if (in_place[i] != nullptr) {
+      FUZZ_CHECK(ring.has_lent());
+      dataplane::fetch_rest(*frames[i], in_place[i]);
+    }
     rte_pktmbuf_free(frames[i]);
   }
+  if (ring.has_lent()) ring.give_back();
 }
 
 void Play::transmit(std::uint16_t queue) {

@@ -19,6 +19,17 @@ def test_sums_are_exact(make_bed, launch, ports, dtype):
         assert len(worker.of("step")) == len(SIZES) + 1
 
 
+def test_results_are_written_once_for_all_ranks_of_the_host(make_bed, launch):
+    """T14: but for those until the ranks have mapped the memory for them."""
+    bed = make_bed("memif", 4)
+    count, repeat = 250_000, 300
+    workers = launch(bed).start([{"do": "allreduce", "count": count, "dtype": "int32", "repeat": repeat}])
+    stats = [worker.finish() for worker in workers]
+    for port in bed.switch.show("ports"):
+        assert port["tx_bytes"] < 4 * count * repeat / 2, port
+    assert sum(s["probes"] for s in stats) < repeat, "results are not lost"
+
+
 @pytest.mark.parametrize("ports", ["veth", "memif"])
 def test_bad_network_every_result_exact_and_every_op_ends(make_bed, launch, ports):
     """1 % dropped, duplicated and reordered in both directions of every worker's cable (O5)."""

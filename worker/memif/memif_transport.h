@@ -79,8 +79,8 @@ class MemifTransport final : public Transport {
 
   MemifMember member_;
   std::shared_ptr<MemifLink> link_;
-  std::uint32_t generation_ = 0;  // of the connection that knows this address
-  bool unchecked_ = false;        // the switch at that connection has agreed
+  std::uint32_t generation_ = 0;                  // of the connection that knows this address
+  bool unchecked_ = false;                        // the switch at that connection has agreed
   std::shared_ptr<const SharedResults> results_;  // where the last one was
   std::vector<std::byte> result_;                 // a copy of it
   bool receiving_ = false;

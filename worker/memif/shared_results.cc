@@ -48,8 +48,7 @@ std::optional<std::span<const std::byte>> SharedResults::read(const memif::Resul
   if (tag.load(std::memory_order_acquire) != at.tag) return std::nullopt;
   room.resize(slot_bytes_ + kAlignment);
   const std::size_t skip = -reinterpret_cast<std::uintptr_t>(room.data()) % kAlignment;
-  const std::span to =
-      std::span(room).subspan(skip + memif::kResultPacketAt, at.packet_bytes);
+  const std::span to = std::span(room).subspan(skip + memif::kResultPacketAt, at.packet_bytes);
   std::memcpy(to.data(), slot + memif::kResultPacketAt, to.size());
   std::atomic_thread_fence(std::memory_order_acquire);
   if (tag.load(std::memory_order_relaxed) != at.tag) return std::nullopt;

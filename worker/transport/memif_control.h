@@ -60,7 +60,7 @@ class MemifControl {
     memif::Share share;
     FileDescriptor memory;
   };
-  // What server_left() has taken since the last call.
+  // Returns what server_left() has taken since the last call.
   [[nodiscard]] std::vector<Offer> take_offers() { return std::exchange(offers_, {}); }
   // From now on results come as references to that memory.
   void accept(const memif::Share& share) const;

@@ -19,9 +19,9 @@
 namespace tributary::worker::memif {
 
 inline constexpr std::uint16_t kVersion = 0x0200;
-// What the switch calls itself, and the library before it took packets without checksums.
+// The switch's name, and the library's before it took packets without checksums.
 inline constexpr std::string_view kOwnName = "tributary";
-// What the library calls itself: it takes packets of the switch that have no checksum.
+// The library's name: it takes packets of the switch that have no checksum.
 inline constexpr std::string_view kLibraryName = "tributary unchecked";
 inline constexpr std::uint32_t kRingCookie = 0x3E31F20;
 // The library asks the switch for any interface that is free. A server of others has none of this

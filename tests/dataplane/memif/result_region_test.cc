@@ -37,8 +37,7 @@ class Results : public testing::Test {
   }
 
   ResultRegion region{kPacket, kSlots};
-  std::shared_ptr<const SharedResults> reader =
-      SharedResults::map(region.share(), region.memory());
+  std::shared_ptr<const SharedResults> reader = SharedResults::map(region.share(), region.memory());
   std::vector<std::byte> room;
 };
 
@@ -97,8 +96,8 @@ TEST_F(Results, NeitherAreHalvesOfTwo) {
   for (int i = 0; i < 200'000 || whole == 0; ++i) {
     const std::uint64_t tag = last.load(std::memory_order_acquire);
     if (tag == 0) continue;
-    const auto packet = read({region.share().region, static_cast<std::uint32_t>((tag - 1) % kSlots),
-                              tag, kPacket});
+    const auto packet =
+        read({region.share().region, static_cast<std::uint32_t>((tag - 1) % kSlots), tag, kPacket});
     if (packet.empty()) continue;
     ++whole;
     ASSERT_EQ(packet, std::vector(kPacket, static_cast<std::byte>(tag - 1)));

@@ -1,4 +1,7 @@
-// Contributions that are summed where workers have written them, without a checksum (rule 18).
+// Contributions that are summed where workers have written them, without a checksum (rule 18), and
+// results that are written once.
+#include "dataplane/memif/lent_frame.h"
+
 #include <gtest/gtest.h>
 #include <rte_mempool.h>
 #include <sched.h>
@@ -16,7 +19,6 @@
 
 #include "dataplane/aggregation/result_regions.h"
 #include "dataplane/loop/packet_loop.h"
-#include "dataplane/memif/lent_frame.h"
 #include "dataplane/memif/memif_port.h"
 #include "tests/dataplane/test_packet_loop.h"
 #include "worker/memif/shared_results.h"
@@ -75,8 +77,8 @@ class MemorySwitch {
       ports_[i]->set_up(std::array{pool_->get()});
       ports.push_back(ports_[i].get());
       rings.push_back(std::make_unique<worker::MemifRings>());
-      controls_.push_back(std::make_unique<worker::MemifControl>(socket, i, *rings[i],
-                                                                 Duration::seconds(60)));
+      controls_.push_back(
+          std::make_unique<worker::MemifControl>(socket, i, *rings[i], Duration::seconds(60)));
       while (!ports_[i]->poll_link()) sched_yield();
       ranks.emplace_back(config_, kJob, i, std::uint16_t{2});
     }
