@@ -209,10 +209,9 @@ void PacketLoop::take_in_place(std::size_t received, bool lent) {
   }
   any_lent_ = true;
   const std::uint64_t own = mac_bits(identity_.mac);
-  for (std::size_t i = 0; i < received; ++i) {
-    if (in_place_[i] == nullptr || is_bare_contribution(first_segment(burst_[i]), own)) continue;
-    fetch_rest(*burst_[i], std::exchange(in_place_[i], nullptr));
-  }
+  for (std::size_t i = 0; i < received; ++i)
+    if (in_place_[i] != nullptr && mac_pair(first_segment(burst_[i])).destination != own)
+      fetch_rest(*burst_[i], std::exchange(in_place_[i], nullptr));
 }
 
 // Other lcores, and all that is no engine's, get whole frames.

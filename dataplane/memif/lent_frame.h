@@ -16,19 +16,19 @@
 #include "core/net/byte_order.h"
 #include "core/net/frame.h"
 #include "core/wire/header.h"
-#include "dataplane/frame/mac_key.h"
-#include "dataplane/memif/memif_rx_ring.h"
 
 namespace tributary::dataplane {
 
-// A contribution to the switch with that address (mac_bits()), of plain elements that begin where
-// the aggregation header ends: neither a VLAN tag, IP options, a fragment, a UDP checksum nor
-// extensions. `head`: MemifRxRing::kHeadBytes.
-inline bool is_bare_contribution(std::span<const std::byte> head, std::uint64_t own) {
+// The part of a lent frame that its buffer has.
+inline constexpr std::size_t kLentHeadBytes = 128;
+
+// A contribution of plain elements that begin where the aggregation header ends: neither a VLAN
+// tag, IP options, a fragment, a UDP checksum nor extensions. `head`: kLentHeadBytes.
+inline bool is_bare_contribution(std::span<const std::byte> head) {
   constexpr std::size_t kIp = wire::kEthernetBytes;
   constexpr std::size_t kUdp = kIp + wire::kIpv4Bytes;
   constexpr int kProtocolUdp = 17;
-  static_assert(wire::kUdpPayloadOffset + wire::kHeaderBytes <= MemifRxRing::kHeadBytes);
+  static_assert(wire::kUdpPayloadOffset + wire::kHeaderBytes <= kLentHeadBytes);
   const auto byte = [&](std::size_t at) { return static_cast<std::uint8_t>(head[at]); };
   const auto word = [&](std::size_t at) { return (byte(at) << 8) | byte(at + 1); };
   wire::HeaderV1 header;
@@ -36,17 +36,15 @@ inline bool is_bare_contribution(std::span<const std::byte> head, std::uint64_t 
   const bool bare_udp = word(12) == wire::kEtherTypeIpv4 && byte(kIp) == 0x45 &&
                         (word(kIp + 6) & 0x3FFF) == 0 && byte(kIp + 9) == kProtocolUdp &&
                         word(kUdp + 6) == 0;
-  return bare_udp && mac_pair(head).destination == own &&
-         header.type == static_cast<std::uint8_t>(wire::PacketType::contribution) &&
+  return bare_udp && header.type == static_cast<std::uint8_t>(wire::PacketType::contribution) &&
          header.encoding == static_cast<std::uint8_t>(wire::Encoding::plain) &&
          header.extension_words == 0;
 }
 
 // Copies what the buffer lacks.
 inline void fetch_rest(rte_mbuf& frame, const std::byte* in_place) {
-  constexpr std::size_t kHead = MemifRxRing::kHeadBytes;
-  std::memcpy(rte_pktmbuf_mtod(&frame, std::byte*) + kHead, in_place + kHead,
-              frame.data_len - kHead);
+  std::memcpy(rte_pktmbuf_mtod(&frame, std::byte*) + kLentHeadBytes, in_place + kLentHeadBytes,
+              frame.data_len - kLentHeadBytes);
 }
 
 }  // namespace tributary::dataplane

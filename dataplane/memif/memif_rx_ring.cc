@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "dataplane/memif/lent_frame.h"
+
 namespace tributary::dataplane {
 namespace {
 
@@ -45,14 +47,12 @@ void MemifRxRing::fill(const Batch& batch, rte_mbuf** frames, const std::byte** 
   const Piece* from = batch.piece.data();
   for (std::uint16_t i = 0; i < batch.frames; ++i) {
     const Piece* const to = batch.piece.data() + batch.end[i];
-    const bool lend =
+    const bool may_lend =
         lends_ && in_place != nullptr && to - from == 1 && from->bytes >= kLeastLentBytes;
-    if (in_place != nullptr) in_place[i] = lend ? from->at : nullptr;
-    if (lend)
-      fill_head(*frames[i], *from);
-    else
-      fill(*frames[i], from, to);
-    lent_ = lent_ || lend;
+    const bool lent = may_lend && lend(*frames[i], *from);
+    if (!may_lend) fill(*frames[i], from, to);
+    if (in_place != nullptr) in_place[i] = lent ? from->at : nullptr;
+    lent_ = lent_ || lent;
     from = to;
   }
 }
@@ -125,10 +125,14 @@ void MemifRxRing::fill(rte_mbuf& frame, const Piece* from, const Piece* to) {
   frame.pkt_len = frame.data_len;
 }
 
-void MemifRxRing::fill_head(rte_mbuf& frame, const Piece& of) {
-  std::memcpy(rte_pktmbuf_mtod(&frame, void*), of.at, kHeadBytes);
-  frame.data_len = static_cast<std::uint16_t>(of.bytes);
+bool MemifRxRing::lend(rte_mbuf& frame, const Piece& piece) {
+  auto* const head = rte_pktmbuf_mtod(&frame, std::byte*);
+  std::memcpy(head, piece.at, kLentHeadBytes);
+  frame.data_len = static_cast<std::uint16_t>(piece.bytes);
   frame.pkt_len = frame.data_len;
+  if (is_bare_contribution({head, kLentHeadBytes})) return true;
+  fetch_rest(frame, piece.at);
+  return false;
 }
 
 }  // namespace tributary::dataplane

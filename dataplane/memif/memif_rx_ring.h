@@ -3,10 +3,10 @@
 //   descriptors of some frames ──checked──▶ places in the client's memory ──copied──▶ buffers
 //                                               └─ lent: the head alone is copied
 //
-// A ring that lends leaves a long frame of one piece where it is, if the caller can read it there
-// (`in_place`): its buffer has the right length, and in it the first kHeadBytes. The client may
-// change the rest at any time, also between two reads. The frame's descriptor is the switch's until
-// give_back().
+// A ring that lends leaves a contribution of one piece where it is (lent_frame.h), if the caller
+// can read it there (`in_place`): its buffer has the right length, and in it the first
+// kLentHeadBytes. The client may change the rest at any time, also between two reads. The frame's
+// descriptor is the switch's until give_back().
 //
 // A frame with a wrong descriptor is dropped and counted, and costs nothing else. A head that jumps
 // breaks the ring: which descriptors are the client's is unknown from then on.
@@ -37,8 +37,7 @@ class MemifRxRing {
   // Descriptors of a frame, and those that one burst looks at.
   static constexpr std::uint16_t kMostPieces = 64;
   static constexpr std::uint16_t kMostLooks = 256;
-  // The part of a lent frame that is copied; and its least length, so that it is worth it.
-  static constexpr std::size_t kHeadBytes = 128;
+  // The least length of a frame that is lent, so that it is worth it.
   static constexpr std::size_t kLeastLentBytes = 512;
 
   // `regions` outlives the ring.
@@ -78,7 +77,8 @@ class MemifRxRing {
   Chain read_chain(std::uint16_t available, Batch& batch);
   void skip_rest(std::uint16_t available, Batch& batch);
   static void fill(rte_mbuf& frame, const Piece* from, const Piece* to);
-  static void fill_head(rte_mbuf& frame, const Piece& of);
+  // Returns whether the frame is lent; else it is whole.
+  static bool lend(rte_mbuf& frame, const Piece& piece);
 
   SharedRing ring_;
   const SharedRegions* regions_;

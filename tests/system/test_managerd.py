@@ -64,14 +64,14 @@ def test_a_job_from_its_request_to_nothing_left(cluster, bed, launch_tree):
 def test_tributary_run_starts_the_ranks_of_its_workers(cluster, bed):
     request = cluster.request(JOB)
     # The ranks share the output, and an echo is one write.
-    show = 'echo "$TRIBUTARY_JOB $RANK $WORLD_SIZE"'
+    show = 'echo "$TRIBUTARY_JOB $RANK $WORLD_SIZE $1"'
     command = ["run", "--manager", f"unix:{cluster.socket}", "--job", "train", "--submit", request]
     for name in WORKERS:
         command += ["--worker", name]
-    done = cluster.run(*command, "--", "sh", "-c", show, manager=("x",))
+    done = cluster.run(*command, "--", "sh", "-c", show, "sh", "[a,b]", manager=("x",))
     assert done.returncode == 0, done.stderr
     (job,) = cluster.ask("job", "list")
-    assert sorted(done.stdout.splitlines()) == [f"{job['id']} {rank} 4" for rank in range(4)]
+    assert sorted(done.stdout.splitlines()) == [f"{job['id']} {rank} 4 [a,b]" for rank in range(4)]
     done = cluster.run(*command, "--", "sh", "-c", "exit 7", manager=())
     assert done.returncode == 7
     nowhere = ["run", "--manager", f"unix:{cluster.socket}", "--job", "train", "--worker", "zz"]

@@ -36,9 +36,9 @@ void add_node(cli::App& app);
 void add_device(cli::App& app);
 void add_topology(cli::App& app);
 void add_stragglers(cli::App& app);
-void add_run(cli::App& app, int& exit_status);
 // `behind`: the words behind "--".
 using PassedWords = std::optional<std::vector<std::string>>;
+void add_run(cli::App& app, const PassedWords& behind, int& exit_status);
 void add_mpirun(cli::App& app, const PassedWords& behind, int& exit_status);
 void add_mpi_rank(cli::App& app, const PassedWords& behind, int& exit_status);
 

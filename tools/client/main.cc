@@ -3,8 +3,8 @@
 #include <iostream>
 #include <stdexcept>
 
+#include "tools/client/behind_mark.h"
 #include "tools/client/commands.h"
-#include "tools/client/mpi/behind_mark.h"
 #include "tools/program/standard_output.h"
 
 int main(int argc, char** argv) {
@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
   add_device(app);
   add_topology(app);
   add_stragglers(app);
-  add_run(app, exit_status);
+  add_run(app, behind, exit_status);
   add_mpirun(app, behind, exit_status);
   add_mpi_rank(app, behind, exit_status);
   try {

@@ -1,9 +1,7 @@
-// The MPI of a program by what it is linked with, and the words behind "--".
+// The MPI of a program by what it is linked with.
 #include "tools/client/mpi/program_mpi.h"
 
 #include <gmock/gmock.h>
-
-#include "tools/client/mpi/behind_mark.h"
 
 namespace tributary::client {
 namespace {
@@ -37,24 +35,6 @@ TEST(ProgramMpi, ProgramsAreFoundAsTheShellFindsThem) {
   EXPECT_EQ(find_program("/bin"), "");
   EXPECT_EQ(find_program("no-such-program"), "");
   EXPECT_EQ(find_program(""), "");
-}
-
-TEST(BehindMark, KeepsWordsAsTheyAre) {
-  const char* argv[] = {"tributary", "mpirun", "--launcher", "x", "--", "-n", "[a,b]", "", "--"};
-  int argc = 9;
-  const auto words = cut_behind_mark(argc, argv);
-  ASSERT_TRUE(words);
-  EXPECT_EQ(argc, 4);
-  EXPECT_THAT(*words, ElementsAre("-n", "[a,b]", "", "--"));
-}
-
-TEST(BehindMark, OfOtherCommandsIsTheirs) {
-  const char* argv[] = {"tributary", "set", "--", "x"};
-  int argc = 4;
-  EXPECT_FALSE(cut_behind_mark(argc, argv));
-  EXPECT_EQ(argc, 4);
-  argc = 1;
-  EXPECT_FALSE(cut_behind_mark(argc, argv));
 }
 
 }  // namespace

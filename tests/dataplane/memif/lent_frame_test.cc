@@ -387,10 +387,9 @@ TEST(InPlace, AContributionToAnotherSwitchIsForwardedWhole) {
 TEST(InPlace, ABareContributionIsToldByItsHead) {
   const config::SwitchConfig config = job_config(wire::Integrity::udp_checksum);
   TestWorker rank(config, kJob, 0, 2);
-  const std::uint64_t own = mac_bits(config::derived_mac(config.ipv4));
   const Bytes good = without_checksum(rank.contribution(0, values(1)));
   const auto judge = [&](const Bytes& frame) {
-    return is_bare_contribution(std::span(frame).first(MemifRxRing::kHeadBytes), own);
+    return is_bare_contribution(std::span(frame).first(kLentHeadBytes));
   };
   EXPECT_TRUE(judge(good));
   EXPECT_FALSE(judge(rank.contribution(0, values(1)))) << "its checksum is to be checked";
@@ -400,7 +399,6 @@ TEST(InPlace, ABareContributionIsToldByItsHead) {
     return frame;
   };
   const std::size_t header = wire::kUdpPayloadOffset;
-  EXPECT_FALSE(judge(with(5, 0x77))) << "another destination";
   EXPECT_FALSE(judge(with(13, 0x06))) << "ARP";
   EXPECT_FALSE(judge(with(14, 0x46))) << "IP options";
   EXPECT_FALSE(judge(with(20, 0x20))) << "a fragment";

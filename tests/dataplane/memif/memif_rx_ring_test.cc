@@ -3,8 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstring>
 #include <vector>
 
+#include "core/net/frame.h"
+#include "core/wire/header.h"
+#include "dataplane/memif/lent_frame.h"
 #include "tests/dataplane/memif/ring_fixture.h"
 
 namespace tributary::dataplane {
@@ -184,6 +189,29 @@ class LendingRxRing : public RxRing {
     of.unchecked = true;
     return of;
   }
+  // A contribution as the library sends it, by its head; filled up with a value.
+  [[nodiscard]] static Bytes contribution(std::size_t bytes, std::byte value) {
+    Bytes frame(bytes, value);
+    constexpr std::size_t kIp = wire::kEthernetBytes;
+    constexpr std::size_t kHeader = wire::kUdpPayloadOffset;
+    const auto put = [&](std::size_t at, int byte) { frame[at] = static_cast<std::byte>(byte); };
+    put(kIp - 2, 0x08);  // IPv4
+    put(kIp - 1, 0x00);
+    put(kIp, 0x45);
+    put(kIp + 6, 0);  // no fragment
+    put(kIp + 7, 0);
+    put(kIp + 9, 17);     // UDP
+    put(kHeader - 2, 0);  // no checksum
+    put(kHeader - 1, 0);
+    put(kHeader + offsetof(wire::HeaderV1, type), 1);
+    put(kHeader + offsetof(wire::HeaderV1, encoding), 0);
+    put(kHeader + offsetof(wire::HeaderV1, extension_words), 0);
+    return frame;
+  }
+  void send(const Bytes& frame) const {
+    std::memcpy(memory.at(memory_begin), frame.data(), frame.size());
+    memory.show(true, {0, 0, static_cast<std::uint32_t>(frame.size()), memory_begin, 0});
+  }
   std::uint16_t receive_in_place() {
     return lending.rx(0).receive(pool->get(), frames.data(), kBurst, losses, in_place.data());
   }
@@ -192,12 +220,13 @@ class LendingRxRing : public RxRing {
   std::array<const std::byte*, kBurst> in_place{};
 };
 
-TEST_F(LendingRxRing, T14_ALongFrameStaysInTheClientsMemoryUntilItIsGivenBack) {
-  memory.send(1500, std::byte{7});
+TEST_F(LendingRxRing, T14_AContributionStaysInTheClientsMemoryUntilItIsGivenBack) {
+  const Bytes sent = contribution(1500, std::byte{7});
+  send(sent);
   memory.send(100, std::byte{8}, memory_begin + 4096);
   ASSERT_EQ(receive_in_place(), 2);
   EXPECT_EQ(frames[0]->data_len, 1500);
-  EXPECT_EQ(Bytes(in_place[0], in_place[0] + 1500), Bytes(1500, std::byte{7}));
+  EXPECT_EQ(Bytes(in_place[0], in_place[0] + 1500), sent);
   EXPECT_EQ(in_place[1], nullptr);
   EXPECT_TRUE(lending.rx(0).has_lent());
   EXPECT_EQ(tail(), 0) << "the client may not write there yet";
@@ -205,35 +234,46 @@ TEST_F(LendingRxRing, T14_ALongFrameStaysInTheClientsMemoryUntilItIsGivenBack) {
   EXPECT_EQ(tail(), 2);
   EXPECT_FALSE(lending.rx(0).has_lent());
   Bytes head = take_bytes(frames[0]);
-  head.resize(MemifRxRing::kHeadBytes);
-  EXPECT_EQ(head, Bytes(MemifRxRing::kHeadBytes, std::byte{7}));
+  head.resize(kLentHeadBytes);
+  EXPECT_EQ(head, Bytes(sent.begin(), sent.begin() + kLentHeadBytes));
   EXPECT_EQ(take_bytes(frames[1]), Bytes(100, std::byte{8}));
 }
 
-TEST_F(LendingRxRing, WhoAsksForWholeFramesGetsThem) {
+TEST_F(LendingRxRing, AnyOtherFrameIsCopied) {
   memory.send(1500, std::byte{7});
-  ASSERT_EQ(lending.rx(0).receive(pool->get(), frames.data(), kBurst, losses), 1);
+  ASSERT_EQ(receive_in_place(), 1);
+  EXPECT_EQ(in_place[0], nullptr);
   EXPECT_FALSE(lending.rx(0).has_lent());
   EXPECT_EQ(take_bytes(frames[0]), Bytes(1500, std::byte{7}));
+}
+
+TEST_F(LendingRxRing, WhoAsksForWholeFramesGetsThem) {
+  const Bytes sent = contribution(1500, std::byte{7});
+  send(sent);
+  ASSERT_EQ(lending.rx(0).receive(pool->get(), frames.data(), kBurst, losses), 1);
+  EXPECT_FALSE(lending.rx(0).has_lent());
+  EXPECT_EQ(take_bytes(frames[0]), sent);
   EXPECT_EQ(tail(), 1);
 }
 
-TEST_F(LendingRxRing, AFrameInPiecesIsCopied) {
-  std::memset(memory.at(memory_begin), 1, 1500);
+TEST_F(LendingRxRing, AContributionInPiecesIsCopied) {
+  const Bytes sent = contribution(1500, std::byte{1});
+  std::memcpy(memory.at(memory_begin), sent.data(), sent.size());
   show(kDescriptorNext, 1000);
   show(0, 500, memory_begin + 1000);
   ASSERT_EQ(receive_in_place(), 1);
   EXPECT_EQ(in_place[0], nullptr);
   EXPECT_FALSE(lending.rx(0).has_lent());
-  EXPECT_EQ(take_bytes(frames[0]), Bytes(1500, std::byte{1}));
+  EXPECT_EQ(take_bytes(frames[0]), sent);
 }
 
 TEST_F(LendingRxRing, NothingIsLentByARingThatHasNotAgreed) {
-  memory.send(1500, std::byte{7});
+  const Bytes sent = contribution(1500, std::byte{7});
+  send(sent);
   ASSERT_EQ(connection.rx(0).receive(pool->get(), frames.data(), kBurst, losses, in_place.data()),
             1);
   EXPECT_EQ(in_place[0], nullptr);
-  EXPECT_EQ(take_bytes(frames[0]), Bytes(1500, std::byte{7}));
+  EXPECT_EQ(take_bytes(frames[0]), sent);
 }
 
 }  // namespace

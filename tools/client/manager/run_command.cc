@@ -161,7 +161,7 @@ void run(const RunCommand& options, int& exit_status) {
 
 }  // namespace
 
-void add_run(cli::App& app, int& exit_status) {
+void add_run(cli::App& app, const PassedWords& behind, int& exit_status) {
   cli::App* const command =
       app.add_subcommand("run", "Start this node's ranks of a job that a manager places");
   const auto options = std::make_shared<RunCommand>();
@@ -178,8 +178,13 @@ void add_run(cli::App& app, int& exit_status) {
       ->check(cli::range(0.001, 1e6))
       ->type_name("SECONDS")
       ->capture_default_str();
-  command->add_option("PROGRAM", options->program, "And its arguments, behind --")->required();
-  command->callback([options, &exit_status] { run(*options, exit_status); });
+  command->add_option("PROGRAM", options->program, "And its arguments, behind --");
+  command->callback([behind, options, &exit_status] {
+    if (behind) options->program.insert(options->program.end(), behind->begin(), behind->end());
+    if (options->program.empty())
+      throw cli::UsageError("run: PROGRAM is required; it stands behind --");
+    run(*options, exit_status);
+  });
   command->footer(
       "Each rank gets TRIBUTARY_JOB, TRIBUTARY_ADDRESS, RANK, WORLD_SIZE, LOCAL_RANK and\n"
       "LOCAL_WORLD_SIZE.\n"
