@@ -36,7 +36,7 @@ class Shell:
     def run(self, command):
         """(exit status, output)"""
         # Programs that read their input, as mpirun does, would take the commands that follow.
-        self._shell.stdin.write(f"{{\n{command}\n}} < /dev/null\necho; echo {self.MARK} $?\n")
+        self._shell.stdin.write(f"{{\n{command}\n}} < /dev/null\nprintf '\\n%s %d\\n' {self.MARK} $?\n")
         self._shell.stdin.flush()
         output = []
         for line in self._shell.stdout:
