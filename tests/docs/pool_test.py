@@ -24,13 +24,6 @@ class PoolPage(unittest.TestCase):
         for name in re.findall(r'"tributary_pool_(\w+)"', code):
             self.assertIn(f"`{name.removesuffix('_total')}`", text)
 
-    def test_keys_are_those_of_the_code(self):
-        code = (TOP / "pool/loader/pool_config.cc").read_text()
-        text, _ = tour.section(PAGE, "Keys of the file")
-        for name in re.findall(r'(?:scalar|choice|lifted|list|mapping<[^>]*>)\(\s*"(\w+)"', code):
-            if name != "pool":
-                self.assertRegex(text, rf"`{name}(\[\])?`")
-
 
 if __name__ == "__main__":
     unittest.main()
