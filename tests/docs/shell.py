@@ -71,15 +71,15 @@ class Shell:
         self._read_step("the start of the shell")
         self.run("export -n PS1 PS2")
 
-    def run(self, command):
+    def run(self, command, limit_s=STEP_LIMIT_S):
         """(exit status, output), less what bash says about jobs"""
         typed = (command + "\n").encode()
         while typed:
             typed = typed[os.write(self._terminal, typed):]
-        return self._read_step(command)
+        return self._read_step(command, limit_s)
 
-    def _read_step(self, command):
-        end = time.monotonic() + STEP_LIMIT_S
+    def _read_step(self, command, limit_s=STEP_LIMIT_S):
+        end = time.monotonic() + limit_s
         while not (found := re.search(rf"\n{MARK} (\d+)\n", self._output)):
             left = end - time.monotonic()
             if left <= 0 or not select.select([self._terminal], [], [], left)[0]:

@@ -18,6 +18,7 @@ from shell import Shell  # noqa: E402
 from typed import environment_of, for_build  # noqa: E402
 
 LARGEST = 65535 if os.environ.get("TRIBUTARY_FULL") else 256  # workers
+RUN_LIMIT_S = 850  # of the largest, beside other tests
 MEASURED = {"events/s", "processor time"}  # depend on the machine
 
 
@@ -46,7 +47,7 @@ class Simulation(unittest.TestCase):
         self.addCleanup(self.shell.close)
 
     def run_step(self, command):
-        status, output = self.shell.run(for_build(command, self.build))
+        status, output = self.shell.run(for_build(command, self.build), RUN_LIMIT_S)
         self.assertEqual(status, 0, f"{command}\n{output}")
         return output
 
