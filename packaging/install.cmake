@@ -28,6 +28,23 @@ function(tributary_install_configurations)
     file(INSTALL DESTINATION \"\${folder}\" TYPE FILE FILES ${files})")
 endfunction()
 
+# bash and fish look for a file by the name of the program whose arguments are typed: links of the
+# `programs` to that of `tributary`. zsh reads which programs a file is for.
+function(tributary_install_completion)
+  set(bash ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  set(fish ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+  set(links ${CMAKE_CURRENT_BINARY_DIR}/links)
+  install(FILES completion/tributary.bash RENAME tributary DESTINATION ${bash})
+  install(FILES completion/tributary.fish DESTINATION ${fish})
+  file(MAKE_DIRECTORY ${links})
+  foreach(program IN LISTS ARGN)
+    file(CREATE_LINK tributary ${links}/${program} SYMBOLIC)
+    file(CREATE_LINK tributary.fish ${links}/${program}.fish SYMBOLIC)
+    install(FILES ${links}/${program} DESTINATION ${bash})
+    install(FILES ${links}/${program}.fish DESTINATION ${fish})
+  endforeach()
+endfunction()
+
 # tributary_install_library(target component): the library, and for the component dev its headers,
 # symbolic link and .pc file.
 function(tributary_install_library target component)

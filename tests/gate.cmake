@@ -28,7 +28,7 @@ function(tributary_gate_cases name of_test)
 endfunction()
 
 tributary_gate(exact
-  bench.report docs.simulation golden golden.wireshark house_rules house_rules.samples json_schema
+  bench.report docs.pages docs.shell docs.simulation golden golden.wireshark house_rules house_rules.samples json_schema
   protocol_tables unit.aggregator unit.aggregator_avx2 unit.aggregator_avx512 unit.aggregator_neon
   unit.aggregator_portable unit.c_link unit.cli unit.client_command unit.completion unit.config
   unit.database unit.fashion_mnist unit.impair unit.loadgen unit.pktgen_scripts unit.pool_c_link

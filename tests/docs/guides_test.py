@@ -1,7 +1,6 @@
 """docs/guides are true: each guide's commands, typed in order, print what it shows.
 
-Run by ctest as root, with the build directory in TRIBUTARY_BUILD. Each guide has a network, a
-folder in /tmp, and names of network namespaces of its own.
+Run by ctest as root, with the build directory in TRIBUTARY_BUILD. Each guide has a machine of its own.
 """
 import glob
 import os
@@ -13,19 +12,20 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
 from typed import check_page  # noqa: E402
 
-FOLDER = "/tmp/tributary-guide"
 GUIDES = sorted(glob.glob(os.path.join(TOP, "docs/guides/*.md")))
 
 
 class Guides(unittest.TestCase):
     def test_there_are_guides(self):
-        self.assertTrue(GUIDES)
+        self.assertGreater(len(GUIDES), 5)
 
-    def test_they_run_as_typed(self):
-        for path in GUIDES:
-            with self.subTest(os.path.relpath(path, TOP)):
-                check_page(self, os.path.relpath(path, TOP), FOLDER)
 
+def typed(page):
+    return lambda case: check_page(case, page)
+
+
+for guide in GUIDES:
+    setattr(Guides, f"test_{os.path.basename(guide).removesuffix('.md')}", typed(os.path.relpath(guide, TOP)))
 
 if __name__ == "__main__":
     unittest.main()

@@ -12,7 +12,7 @@ from typed import check_page  # noqa: E402
 
 class Page(unittest.TestCase):
     def test_the_commands_run_as_typed(self):
-        check_page(self, "docs/names.md", "/tmp/tributary-names")
+        check_page(self, "docs/names.md")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """README.md is true: its tour runs as typed and prints what it shows.
 
-Run by ctest with the build directory of the tour in TRIBUTARY_BUILD. As root the tour gets a
-network and a folder in /tmp of its own, so that nothing else on the machine can disturb it.
+Run by ctest with the build directory of the tour in TRIBUTARY_BUILD.
 """
 import os
 import sys
@@ -11,12 +10,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
 import tour  # noqa: E402
-from shell import Shell  # noqa: E402
+from typed import check_page  # noqa: E402
 
 # Run by ctest or by the build server: tests/system/test_quickstart.py and .ci/run.
 ELSEWHERE = {"tools/quickstart", "tools/check"}
+# Done before: what it builds is under test.
 BUILD_COMMAND = "cmake --preset release && cmake --build --preset release --target programs"
-FOLDER = "/tmp/tributary-tour"
 
 
 def readme():
@@ -32,21 +31,7 @@ class Readme(unittest.TestCase):
             self.assertTrue(os.access(os.path.join(TOP, command), os.X_OK))
 
     def test_tour_runs_as_typed(self):
-        text, line = tour.section(readme(), "Five-minute tour")
-        steps = tour.steps(text, line)
-        self.assertGreater(len(steps), 10)
-        self.assertEqual(steps[0].command, BUILD_COMMAND, "the build directory is given, see below")
-        shell = Shell(FOLDER)
-        self.addCleanup(shell.close)
-        for step in steps[1:]:
-            with self.subTest(f"README.md:{step.line}"):
-                # The build under test stands where the tour's own would.
-                build = os.environ["TRIBUTARY_BUILD"]
-                status, output = shell.run(step.command.replace("$PWD/build/release", build))
-                self.assertEqual(status, 0, f"{step.command}\n{output}")
-                self.assertTrue(tour.matches(step.output, output),
-                                f"{step.command}\nprints\n{output}\nthe page shows\n" +
-                                "\n".join(step.output))
+        check_page(self, "README.md", "Five-minute tour", skip=(BUILD_COMMAND,))
 
 
 class Tour(unittest.TestCase):

@@ -1,38 +1,18 @@
 """docs/torch.md is true: what "How do I try it?" types prints what the page shows.
 
-Run by ctest with the build directory in TRIBUTARY_BUILD.
+Run by ctest as root, with the build directory in TRIBUTARY_BUILD.
 """
 import os
 import sys
 import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-TOP = os.path.dirname(os.path.dirname(HERE))
-sys.path.insert(0, HERE)
-import tour  # noqa: E402
-from shell import Shell  # noqa: E402
-
-PAGE = "docs/torch.md"
-FOLDER = "/tmp/tributary-torch"
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from typed import check_page  # noqa: E402
 
 
-class Torch(unittest.TestCase):
-    def test_the_walk_through_runs_as_typed(self):
-        with open(os.path.join(TOP, PAGE), encoding="utf-8") as f:
-            text, line = tour.section(f.read(), "How do I try it?")
-        steps = tour.steps(text, line)
-        self.assertGreater(len(steps), 5)
-        shell = Shell(FOLDER)
-        self.addCleanup(shell.close)
-        for step in steps:
-            with self.subTest(f"{PAGE}:{step.line}"):
-                # The build under test stands where the page's own would.
-                build = os.environ["TRIBUTARY_BUILD"]
-                status, output = shell.run(step.command.replace("$PWD/build/release", build))
-                self.assertEqual(status, 0, f"{step.command}\n{output}")
-                self.assertTrue(tour.matches(step.output, output),
-                                f"{step.command}\nprints\n{output}\nthe page shows\n" +
-                                "\n".join(step.output))
+class Page(unittest.TestCase):
+    def test_the_commands_run_as_typed(self):
+        check_page(self, "docs/torch.md")
 
 
 if __name__ == "__main__":

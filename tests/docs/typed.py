@@ -1,29 +1,49 @@
-"""A page whose commands are typed in order, and print what it shows."""
+"""Pages whose commands are typed in order into one shell, and print what they show."""
 import os
+import pathlib
+import sys
 
-import tour
-from shell import Shell
+HERE = pathlib.Path(__file__).resolve().parent
+TOP = HERE.parent.parent
+sys.path.insert(0, str(TOP / "tools/lib"))
+import tour  # noqa: E402
+from shell import Shell  # noqa: E402
+from testbed.tree import module_directory  # noqa: E402
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+RELEASE = TOP / "build/release"
 
 
-def check_page(case, page, folder, before=()):
-    """As root, with the build directory in TRIBUTARY_BUILD; `case` is the unittest.TestCase. `before`:
-    commands that the page doesn't show."""
-    with open(os.path.join(TOP, page), encoding="utf-8") as f:
-        steps = tour.steps(f.read())
-    case.assertGreater(len(steps), 5)
-    shell = Shell(folder)
+def check_page(case, page, *headings, skip=()):
+    """Types the commands of a page, or of these of its sections; `case` is the unittest.TestCase. `skip`:
+    commands that are left out. The build directory is in TRIBUTARY_BUILD."""
+    build = pathlib.Path(os.environ["TRIBUTARY_BUILD"]).resolve()
+    text = (TOP / page).read_text(encoding="utf-8")
+    sections = [tour.section(text, heading) for heading in headings] or [(text, 1)]
+    steps = [step for section in sections for step in tour.steps(*section) if step.command not in skip]
+    case.assertGreater(len(steps), 3)
+    shell = Shell(environment_of(build))
     case.addCleanup(shell.close)
-    shell.run("mkdir -p /run/netns && mount -t tmpfs none /run/netns")
-    shell.run(f"export TMPDIR={folder} TRIBUTARY_TESTBED={os.path.basename(folder)}-{os.getpid()}")
-    for command in before:
-        shell.run(command)
-    build = os.environ["TRIBUTARY_BUILD"]
     for step in steps:
         with case.subTest(f"{page}:{step.line}"):
-            status, output = shell.run(step.command.replace("$PWD/build/release", build))
+            status, output = shell.run(for_build(step.command, build))
             case.assertEqual(status, 0, f"{step.command}\n{output}")
             case.assertTrue(tour.matches(step.output, output),
                             f"{step.command}\nprints\n{output}\nthe page shows\n" +
                             "\n".join(step.output))
+
+
+def environment_of(build):
+    """Nothing for the build directory that pages name. Any other one has to be found."""
+    if build == RELEASE:
+        return {}
+    return {"TRIBUTARY_BUILD": str(build), "LD_LIBRARY_PATH": f"{build}/worker/mpi"}
+
+
+def for_build(command, build):
+    """The command as the page has it, where the build directory is the one that it names."""
+    if not environment_of(build):
+        return command
+    programs = build / "bin" if (build / "bin").exists() else build / "tools"
+    for name, path in (("bin", programs), ("python", module_directory(build)), ("", build)):
+        command = command.replace("$PWD/build/release" + f"/{name}" * bool(name), str(path))
+    return command

@@ -138,3 +138,17 @@ def test_a_scenario_that_is_no_file_is_refused():
     for path, why in (("/dev/zero", "is not a regular file"), ("/nowhere", "No such file")):
         done = run("tributary-sim", path)
         assert done.returncode == 2 and why in done.stderr, done.stderr
+
+
+# What QEMU emulates where a user has not said which CPU, and the oldest one that is enough.
+@pytest.mark.parametrize("program", sorted(PROGRAMS))
+def test_a_cpu_without_sse42_is_an_error_in_words(program):
+    done = {cpu: subprocess.run(["qemu-x86_64-static", "-cpu", cpu, PROGRAMS[program], "--version"],
+                                capture_output=True, text=True, timeout=120, check=False)
+            for cpu in ("qemu64", "Nehalem")}
+    assert done["Nehalem"].returncode == 0, done["Nehalem"]
+    if program == "tributary":  # links no DPDK, and has sums for any CPU
+        assert done["qemu64"].returncode == 0, done["qemu64"]
+        return
+    assert done["qemu64"].returncode == 1, done["qemu64"]
+    assert done["qemu64"].stderr.startswith(f"{program}: this CPU lacks SSSE3, SSE4.1, SSE4.2, POPCNT; ")

@@ -7,6 +7,8 @@ them started by systemd itself.
 """
 
 import configparser
+import gzip
+import io
 import os
 import re
 import shlex
@@ -14,6 +16,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tarfile
 import tempfile
 from pathlib import Path
 
@@ -27,7 +30,9 @@ BUILD = Path(os.environ["TRIBUTARY_BUILD"])
 UNITS = ("tributary-switchd", "tributary-psd")
 # A node of the pool starts with a manifest that its operator makes; tests/data starts it.
 PACKAGED = (*UNITS, "tributary-telemetryd", "tributary-poold", "tributary-managerd", "tributary-agentd")
-UNIT_FILES = (*PACKAGED, "tributary-node")  # an agent, for containers
+UNIT_FILES = (*PACKAGED, "tributary-node", "tributary-switchd@")  # an agent, for containers; a tree's switch
+NODE = "A"  # of packaging/topology.yaml
+COMPLETED = (*PACKAGED, "tributary-loadgen")  # beside `tributary` itself
 # Those of programs: section 5 has the files, which tests/config/json_schema_test.py compares.
 PAGES = sorted(page.name for page in (TOP / "packaging/man").iterdir() if page.suffix != ".5")
 
@@ -113,9 +118,12 @@ CONTENTS = {
         *(f"/usr/bin/{name}" for name in ("tributary", *PACKAGED, "tributary-loadgen")),
         *(f"/usr/lib/systemd/system/{name}.service" for name in UNIT_FILES),
         *(f"/etc/tributary/{name}.yaml" for name in ("switchd", "psd", "telemetry", "pool", "tenants", "topology")),
+        "/etc/tributary/switchd.env",
         *(f"/usr/share/man/man{page[-1]}/{page}.gz" for page in PAGES),
         "/usr/lib/sysusers.d/tributary.conf", "/usr/share/doc/tributary/af_xdp.conf",
         "/usr/share/bash-completion/completions/tributary",
+        *(f"/usr/share/bash-completion/completions/{name}" for name in COMPLETED),
+        *(f"/usr/share/fish/vendor_completions.d/{name}.fish" for name in COMPLETED),
         "/usr/share/fish/vendor_completions.d/tributary.fish",
         "/usr/share/zsh/vendor-completions/_tributary", "LIB/wireshark/plugins/tributary.lua",
         "/usr/share/doc/tributary/grafana/tributary-job.json",
@@ -181,6 +189,88 @@ def test_the_packages_hold_what_they_should(packages):
     assert field(packages["tributary-doc"], "Architecture") == "all\n"
 
 
+def test_the_packages_have_the_form_that_debian_wants(packages):
+    """What lintian judges by these files; tests/packaging asks lintian itself."""
+    for name, package in packages.items():
+        assert re.fullmatch(r"[^<]+ <[^@ ]+@[^@ ]+>\n", field(package, "Maintainer")), name
+        version = field(package, "Version").strip()
+        with tarfile.open(fileobj=io.BytesIO(data_of(package))) as files:
+            members = {member.name.removeprefix("."): member for member in files.getmembers()}
+            docs = f"/usr/share/doc/{name}"
+            copyright_ = files.extractfile(members[f"{docs}/copyright"]).read().decode()
+            assert copyright_.startswith("Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n")
+            assert "\nFiles: *\nCopyright: 20" in copyright_ and "\nLicense: BSD-3-Clause\n" in copyright_, name
+            changelog = files.extractfile(members[f"{docs}/changelog.gz"]).read()
+            assert changelog[4:8] == bytes(4), f"{name}: the time of compression is in {docs}/changelog.gz"
+            assert gzip.decompress(changelog).decode().startswith(f"tributary ({version}) "), name
+        for path, member in members.items():
+            assert (member.uname, member.gname) == ("root", "root") and not member.mode & 0o022 or member.issym(), path
+            assert not path.startswith("/usr/share/man/") or not member.isfile() or path.endswith(".gz"), path
+            if path.startswith("/usr/bin/") and member.isfile():
+                program = path.rpartition("/")[2]
+                assert any(re.fullmatch(rf"/usr/share/man/man[18]/{program}\.[18]\.gz", page) for page in members), path
+        control = control_of(package)
+        configurations = {path for path, member in members.items() if path.startswith("/etc/") and member.isfile()}
+        assert configurations == set(control.get("conffiles", "").split()), name
+        for path in members:
+            if library := re.fullmatch(r"/usr/lib/[^/]+/(libtributary[^/]*)\.so\.0", path):
+                assert control["shlibs"] == f"{library[1]} 0 {name} (>= {version})\n"
+                assert control["triggers"] == "activate-noawait ldconfig\n"
+
+
+def data_of(package):
+    return subprocess.run(["dpkg-deb", "--fsys-tarfile", package], check=True, capture_output=True).stdout
+
+
+def control_of(package):
+    """name → text of what dpkg reads of it."""
+    packed = subprocess.run(["dpkg-deb", "--ctrl-tarfile", package], check=True, capture_output=True).stdout
+    with tarfile.open(fileobj=io.BytesIO(packed)) as files:
+        return {member.name.removeprefix("./"): files.extractfile(member).read().decode()
+                for member in files.getmembers() if member.isfile()}
+
+
+def test_the_target_package_builds_what_is_installed():
+    """And no test, benchmark or fuzz target."""
+    listed = subprocess.run(["ninja", "-C", BUILD, "-t", "inputs", "package"], check=True, capture_output=True,
+                            text=True, timeout=60).stdout.split()
+    for name in ("client", *(program.removeprefix("tributary-") for program in COMPLETED)):
+        assert f"tools/{name}/CMakeFiles/tributary-{name}.dir/main.cc.o" in listed
+    # Of those that CMake makes some are named in full.
+    assert not [path for path in listed if path.removeprefix(f"{BUILD}/").startswith(("tests/", "bench/"))]
+
+
+# How bash finds the completion of a program: by the program's name, in this folder.
+COMPLETE = ("for name in {names}; do source /usr/share/bash-completion/completions/$name; "
+            "complete -p $name && _tributary_offer $name --conf; done")
+
+
+def test_each_program_is_completed(package, tmp_path):
+    script = COMPLETE.format(names=" ".join(COMPLETED))
+    done = subprocess.run(installed(package, tmp_path, f"bash -c {shlex.quote(script)}"), capture_output=True,
+                          text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    for name in COMPLETED:
+        assert re.search(rf"^complete -F _tributary_daemon {name}$", done.stdout, re.M), done.stdout
+    assert "--config" in done.stdout, done.stdout
+
+
+def test_configurations_name_what_is_in_the_package(package):
+    """Manual pages and files; what another package has is named with it."""
+    files = files_of(package)
+    for file in sorted((TOP / "packaging").glob("*.yaml")):
+        text = file.read_text()
+        pages = re.findall(r"`man ([1-9]) ([a-z-]+)`", text)
+        paths = re.findall(r"/usr/share/[\w./-]*\w", text)
+        assert "docs/" not in text, f"{file.name}: in no folder of the package"
+        for section, page in pages:
+            paths.append(f"/usr/share/man/man{section}/{page}.{section}.gz")
+        for path in paths:
+            assert path in files, f"{file.name}: {path}"
+        if "schema.json" in text:
+            assert pages, f"{file.name}: says where its keys are explained"
+
+
 # Compiles and runs in a system that has the packages; a rank alone needs no switch to be refused.
 PROGRAM = """
 #include <tributary/tributary.hpp>
@@ -211,7 +301,8 @@ def test_programs_build_with_the_packages_alone(packages, tmp_path):
 
 @pytest.mark.parametrize("name", UNIT_FILES)
 def test_the_unit_is_one_that_systemd_accepts(package, name, tmp_path):
-    script = f"systemd-analyze verify --man=no /usr/lib/systemd/system/{name}.service"
+    file = f"{name}{NODE}" if name.endswith("@") else name
+    script = f"systemd-analyze verify --man=no /usr/lib/systemd/system/{file}.service"
     done = subprocess.run(
         installed(package, tmp_path, script), capture_output=True, text=True, timeout=120
     )
@@ -222,6 +313,19 @@ def test_the_unit_is_one_that_systemd_accepts(package, name, tmp_path):
     assert service["Type"] == "notify"
     # podman's socket is root's.
     assert (service.get("User", "root") == "root") == (name == "tributary-node")
+
+
+def test_a_switch_of_a_tree_takes_its_node_from_the_instance(package, tmp_path):
+    """With the environment file of the package, which changes nothing, and an option."""
+    text = (TOP / "packaging/tributary-switchd@.service").read_text().replace("%i", NODE)
+    variables = " ".join(re.findall(r"^Environment=(.*)", text, re.M))
+    files = re.findall(r"^EnvironmentFile=-(.*)", text, re.M)
+    assert files == ["/etc/tributary/switchd.env", f"/etc/tributary/switchd@{NODE}.env"]
+    (command,) = re.findall(r"^ExecStart=(.*)", text, re.M)
+    # A unit's variables are a shell's here: the same marks, and words are split where there are no braces.
+    script = f"export {variables} OPTIONS=--check && . {files[0]} && exec {command}"
+    done = subprocess.run(installed(package, tmp_path, script), capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and done.stdout.endswith("/etc/tributary/topology.yaml: good\n"), done
 
 
 @pytest.mark.parametrize("name", [n for n in PACKAGED if n != "tributary-agentd"])
@@ -237,11 +341,13 @@ def test_the_default_configuration_is_good(package, name, tmp_path):
 
 
 # What the units may at most be exposed to, in tenths, as `systemd-analyze security` counts it.
-@pytest.mark.parametrize("name, most", [("tributary-switchd", 24), ("tributary-psd", 14),
+@pytest.mark.parametrize("name, most", [("tributary-switchd", 24), ("tributary-switchd@", 24), ("tributary-psd", 14),
                                         ("tributary-poold", 16), ("tributary-managerd", 14), ("tributary-telemetryd", 14),
                                         ("tributary-agentd", 14), ("tributary-node", 25)])
-def test_the_unit_leaves_little_exposed(name, most):
-    file = TOP / "packaging" / f"{name}.service"
+def test_the_unit_leaves_little_exposed(name, most, tmp_path):
+    # A template is judged as one of its instances.
+    file = tmp_path / f"{name}{NODE if name.endswith('@') else ''}.service"
+    shutil.copy(TOP / "packaging" / f"{name}.service", file)
     done = subprocess.run(
         ["systemd-analyze", "security", "--offline=true", "--no-pager", f"--threshold={most}", file],
         env={**os.environ, "LC_ALL": "C.UTF-8"},

@@ -13,6 +13,7 @@ from machine import Machine
 from testbed.loop import Loop
 
 UNITS = ("tributary-switchd", "tributary-psd")
+NODES = ("tributary-switchd@root", "tributary-switchd@leaf-1")
 SOCKETS = {"tributary-switchd": "/run/tributary/switchd.sock",
            "tributary-psd": "/run/tributary-psd/psd.sock"}
 SWITCH = "10.77.0.254"
@@ -31,6 +32,30 @@ server:
 jobs:
   - {id: 1, name: pair, workers: 2, chunk_bytes: 1024, root: 10.77.0.254}
 control: {socket: /run/tributary-psd/psd.sock}
+"""
+
+# Two nodes of one file on one host, joined by a cable of its kernel.
+TREE = """
+switches:
+  - name: root
+    id: 1
+    address: 10.77.0.254
+    ports:
+      - {name: leaf, devargs: "net_af_packet0,iface=te0"}
+      - {name: w1, devargs: "net_null0"}
+    control: {socket: /run/tributary/root.sock}
+  - name: leaf-1
+    id: 2
+    address: 10.77.0.253
+    parent: root
+    parent_port: leaf
+    uplink: up
+    ports:
+      - {name: up, devargs: "net_af_packet0,iface=te1"}
+      - {name: w0, devargs: "net_null0"}
+    control: {socket: /run/tributary/leaf-1.sock}
+workers: [{name: w0, switch: leaf-1, port: w0}, {name: w1, switch: root, port: w1}]
+jobs: [{id: 1, workers: 2, name: before}]
 """
 
 # A port of each kind that needs something of the kernel, whose other end is an interface.
@@ -66,7 +91,7 @@ def machine(booted):
     if booted.try_to("ls", "/usr/bin/tributary-switchd").returncode != 0:
         install(booted)
     yield booted
-    for name in (*UNITS, "tributary-node", "tributary-managerd"):
+    for name in (*UNITS, *NODES, "tributary-node", "tributary-managerd"):
         booted.try_to("systemctl", "stop", name)
         booted.run("rm", "-rf", f"/etc/systemd/system/{name}.service.d")
     booted.run("cp", "-r", "/run/as-packaged/.", "/etc/tributary")
@@ -118,6 +143,42 @@ def test_the_switch_serves_its_group_and_stops(machine):
     assert machine.show("tributary-switchd", "Result") == "success"
     assert machine.show("tributary-switchd", "ExecMainStatus") == "0"
     assert machine.try_to("ls", "/run/tributary").returncode != 0, "its sockets are left"
+
+
+def test_nodes_of_a_tree_are_instances(machine):
+    machine.run("systemctl", "start", "tributary-switchd")
+    machine.write("/etc/tributary/tree.yaml", TREE)
+    machine.write("/etc/tributary/switchd.env", "TOPOLOGY=/etc/tributary/tree.yaml\n")
+    machine.write("/etc/tributary/switchd@root.env", "OPTIONS=--log-level warning --log-format json\n")
+    machine.run("ip", "link", "add", "te0", "type", "veth", "peer", "name", "te1")
+    try:
+        for name in ("te0", "te1"):
+            machine.run("ip", "link", "set", name, "up")
+        # A host is one switch, or nodes of a tree.
+        machine.run("systemctl", "start", *NODES)
+        assert machine.show("tributary-switchd", "ActiveState") == "inactive"
+        command = machine.run("cat", f"/proc/{machine.show(NODES[0], 'MainPID')}/cmdline").split("\0")
+        assert command[1:-1] == ["--config", "/etc/tributary/tree.yaml", "--node", "root", "--log-level", "warning",
+                                 "--log-format", "json"]
+        assert re.search(r"^ +1 .*root +parent", show_node(machine, "leaf-1", "tree"), re.M)
+
+        pid = machine.show(NODES[1], "MainPID")
+        machine.write("/etc/tributary/tree.yaml", TREE.replace("before", "after"))
+        for unit in NODES:
+            machine.run("systemctl", "reload", unit)
+        assert machine.show(NODES[1], "MainPID") == pid
+        assert "after" in show_node(machine, "leaf-1", "jobs")
+
+        machine.run("systemctl", "stop", NODES[0])
+        show_node(machine, "leaf-1", "jobs")  # the folder of its socket is there
+    finally:
+        machine.run("systemctl", "stop", *NODES)
+        machine.run("ip", "link", "delete", "te0")
+        machine.run("rm", "-f", "/etc/tributary/tree.yaml", "/etc/tributary/switchd@root.env")
+
+
+def show_node(machine, node, what):
+    return machine.run("tributary", "show", what, "--socket", f"/run/tributary/{node}.sock", user="insider")
 
 
 def test_the_parameter_server_serves_its_group_and_stops(machine):
@@ -225,7 +286,10 @@ def test_an_upgrade_restarts_what_runs(machine):
 
 def test_what_runs_ends_before_the_package_goes(machine):
     machine.run("systemctl", "enable", "--now", *UNITS)
+    machine.run("systemctl", "enable", NODES[0])
     machine.run("dpkg", "--no-triggers", "--remove", "tributary")
+    links = machine.try_to("ls", "/etc/systemd/system/multi-user.target.wants")
+    assert "switchd@" not in links.stdout
     for name in UNITS:
         assert machine.show(name, "ActiveState") == "inactive"
         assert machine.show(name, "Result") == "success"

@@ -15,6 +15,7 @@
 #include "tools/impair/direction.h"
 #include "tools/impair/options.h"
 #include "tools/impair/port.h"
+#include "tools/program/cpu_check.h"
 
 namespace tributary::impair {
 namespace {
@@ -114,6 +115,9 @@ void serve(const Options& options) {
 
 }  // namespace
 }  // namespace tributary::impair
+
+// Before DPDK's constructors, which use what an old CPU lacks.
+[[gnu::section(".preinit_array"), gnu::used]] const auto kFirst = &tributary::tools::end_on_old_cpu;
 
 int main(int argc, char** argv) {
   using namespace tributary::impair;

@@ -16,6 +16,7 @@
 #include "tools/loadgen/plan.h"
 #include "tools/loadgen/port_lane.h"
 #include "tools/loadgen/report.h"
+#include "tools/program/cpu_check.h"
 #include "tools/program/output_file.h"
 #include "tools/program/standard_output.h"
 
@@ -75,6 +76,9 @@ int play(const Options& options) {
 
 }  // namespace
 }  // namespace tributary::loadgen
+
+// Before DPDK's constructors, which use what an old CPU lacks.
+[[gnu::section(".preinit_array"), gnu::used]] const auto kFirst = &tributary::tools::end_on_old_cpu;
 
 int main(int argc, char** argv) {
   using namespace tributary::loadgen;

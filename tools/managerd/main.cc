@@ -22,6 +22,7 @@
 #include "tools/daemon/log.h"
 #include "tools/managerd/follower.h"
 #include "tools/managerd/leader.h"
+#include "tools/program/cpu_check.h"
 
 namespace tributary::managerd {
 namespace {
@@ -87,6 +88,9 @@ int run(Options& options) {
 
 }  // namespace
 }  // namespace tributary::managerd
+
+// Before DPDK's constructors, which use what an old CPU lacks.
+[[gnu::section(".preinit_array"), gnu::used]] const auto kFirst = &tributary::tools::end_on_old_cpu;
 
 int main(int argc, char** argv) {
   namespace tools = tributary::tools;

@@ -21,6 +21,7 @@
 #include "control/socket/socket_server.h"
 #include "tools/cli/app.h"
 #include "tools/daemon/daemon.h"
+#include "tools/program/cpu_check.h"
 #include "tools/program/standard_output.h"
 #include "tools/psd/checkpoint_lock.h"
 #include "tools/psd/make_udp_port.h"
@@ -148,6 +149,9 @@ int run(const Options& options) {
 
 }  // namespace
 }  // namespace tributary::psd
+
+// Before DPDK's constructors, which use what an old CPU lacks.
+[[gnu::section(".preinit_array"), gnu::used]] const auto kFirst = &tributary::tools::end_on_old_cpu;
 
 int main(int argc, char** argv) {
   tributary::cli::App app("Tributary parameter server: finishes sums that switches could not",

@@ -6,6 +6,7 @@
 
 #include "config/text/error.h"
 #include "sim/scenario/scenario_file.h"
+#include "tools/program/cpu_check.h"
 #include "tools/program/output_file.h"
 #include "tools/program/standard_output.h"
 #include "tools/sim/options.h"
@@ -104,6 +105,9 @@ int run_scaling(sim::Scenario scenario, const Options& options) {
 
 }  // namespace
 }  // namespace tributary::simtool
+
+// Before DPDK's constructors, which use what an old CPU lacks.
+[[gnu::section(".preinit_array"), gnu::used]] const auto kFirst = &tributary::tools::end_on_old_cpu;
 
 int main(int argc, char** argv) {
   using namespace tributary::simtool;

@@ -44,6 +44,7 @@
 #include "tools/daemon/assigned_files.h"
 #include "tools/daemon/daemon.h"
 #include "tools/daemon/log.h"
+#include "tools/program/cpu_check.h"
 #include "tools/program/standard_output.h"
 
 namespace tributary {
@@ -401,6 +402,9 @@ int run(const Options& options) {
 
 }  // namespace
 }  // namespace tributary
+
+// Before DPDK's constructors, which use what an old CPU lacks.
+[[gnu::section(".preinit_array"), gnu::used]] const auto kFirst = &tributary::tools::end_on_old_cpu;
 
 int main(int argc, char** argv) {
   tributary::cli::App app("Tributary switch: sums tensors in the network, forwards everything else",

@@ -17,6 +17,7 @@
 #include "tools/cli/app.h"
 #include "tools/client/control/control_client.h"
 #include "tools/daemon/daemon.h"
+#include "tools/program/cpu_check.h"
 #include "tools/telemetryd/history.h"
 #include "tools/telemetryd/orders.h"
 #include "tools/telemetryd/pages.h"
@@ -245,6 +246,9 @@ bool has_history_for_its_options(const cli::App& app, const HistoryOptions& opti
 
 }  // namespace
 }  // namespace tributary::telemetryd
+
+// Before DPDK's constructors, which use what an old CPU lacks.
+[[gnu::section(".preinit_array"), gnu::used]] const auto kFirst = &tributary::tools::end_on_old_cpu;
 
 int main(int argc, char** argv) {
   tributary::cli::App app("Tributary telemetry server: what each hop of the network adds",

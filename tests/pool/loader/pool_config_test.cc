@@ -4,7 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <string>
+#include <vector>
+
 #include "pool/loader/token.h"
+#include "tests/source_dir.h"
 
 namespace tributary::pool {
 namespace {
@@ -47,6 +52,21 @@ TEST(PoolConfig, L3ReadsEveryKeyAndWritesItAgain) {
   EXPECT_EQ(config.load.gpu_path, GpuPath::direct);
   EXPECT_FALSE(config.load.pad);
   EXPECT_EQ(dump(parse_pool_config(dump(config), "again")), dump(config));
+}
+
+TEST(PoolConfig, L3KeysAreThoseOfTheDocumentation) {
+  std::vector<std::string> expected;
+  std::string table;
+  for (const config::KeyInfo& key : describe_pool_schema()) {
+    expected.push_back("| `" + key.path + "` | " + key.type + " | " + key.fallback + " | " +
+                       key.allowed + " | " + key.meaning + " |");
+    table += expected.back() + '\n';
+  }
+  std::ifstream page(tests::source_dir() + "/docs/configuration/pool.md");
+  std::vector<std::string> documented;
+  for (std::string line; std::getline(page, line);)
+    if (line.starts_with("| `")) documented.push_back(line);
+  EXPECT_EQ(documented, expected) << "the table should read:\n" << table;
 }
 
 TEST(PoolConfig, SaysWhereAndWhatIsAllowed) {
