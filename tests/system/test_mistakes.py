@@ -54,7 +54,7 @@ def test_02_a_rank_twice(bed):
     bed.loop.wait(lambda: bed.switch.show("members")[0]["present"], LIMIT_S, "rank 0 has joined")
     here = "rank 0 is already here, from 10.77.0.1 UDP port"
     for at in (0, 1):  # the same host, and another one
-        says(start_rank(bed, 0, at=at, timeout=2), f"not joined within 2 s: {here}",
+        says(start_rank(bed, 0, at=at, timeout=2), f"not joined within the timeout of 2 s: {here}",
              "end the other process that is this rank")
     assert first.running
     second = start_rank(bed, 0)

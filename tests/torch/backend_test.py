@@ -123,7 +123,7 @@ def test_a_forked_child_is_refused(ranks):
 
 def test_a_wait_has_a_limit(ranks):
     for text in ranks.run("wait_that_is_too_short")[1:]:
-        assert re.search("allreduce of 4 B float32 .SUM.: timed out: not done after 20 ms", text), text
+        assert re.search("allreduce of 4 B float32 .SUM.: timed out: not done within the timeout of 20 ms", text), text
 
 
 def test_a_killed_rank_is_named_and_a_restart_begins_anew(switch, directory):

@@ -24,6 +24,8 @@ TESTS = {
     "all_gather": ["test_all_gather", "test_all_gather_group", "test_all_gather_full_group",
                    "test_all_gather_coalesced_simple"],
     "barrier": ["test_barrier", "test_barrier_group", "test_barrier_full_group"],
+    "timeouts": ["test_barrier_timeout_global", "test_barrier_timeout_group",
+                 "test_barrier_timeout_full_group"],
     "point_to_point": ["test_send_recv", "test_send_recv_any_source", "test_isend", "test_gather",
                        "test_scatter"],
 }

@@ -253,7 +253,7 @@ std::string size_text(std::size_t packet_bytes) {
 Failure timed_out(const OpTimeout& t) {
   Failure f{Reason::none, {t.missing.begin(), t.missing.end()}, {}, t.op};
   f.text = job_text(t.job) + " op " + std::to_string(t.op) + " chunk " + std::to_string(t.chunk) +
-           ": timed out: no result within " + seconds(t.limit) + ": ";
+           ": timed out: no result within the timeout of " + seconds(t.limit) + ": ";
   if (!t.silent_for || *t.silent_for >= t.limit)
     f.text += "the switch did not answer at " + t.switch_name;
   else if (!t.missing.empty())
@@ -266,7 +266,8 @@ Failure timed_out(const OpTimeout& t) {
 
 Failure join_timed_out(const JoinTimeout& t) {
   Failure f{t.last_refusal.reason, {t.missing.begin(), t.missing.end()}, {}, {}};
-  f.text = job_text(t.job) + ": timed out: not joined within " + seconds(t.limit) + ": ";
+  f.text =
+      job_text(t.job) + ": timed out: not joined within the timeout of " + seconds(t.limit) + ": ";
   if (t.last_refusal.reason != Reason::none)
     f.text += refusal_text(t.last_refusal, t.rank);
   else if (!t.answered)

@@ -72,8 +72,9 @@ bool SwitchWork::wait(std::chrono::milliseconds timeout) {
       if (timeout != kNoTimeout) {
         const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(
             end - std::chrono::steady_clock::now());
-        TORCH_CHECK(left.count() > 0, "tributary: ", call_.text, ": timed out: not done after ",
-                    timeout.count(), " ms; it goes on, and its tensors are in use");
+        TORCH_CHECK(left.count() > 0, "tributary: ", call_.text,
+                    ": timed out: not done within the timeout of ", timeout.count(),
+                    " ms; it goes on, and its tensors are in use");
         limit = Duration::ns(left.count());
       }
       try {

@@ -275,8 +275,9 @@ TEST_F(CommunicatorTest, TimeoutNamesTheMissingRanks) {
     FAIL();
   } catch (const CommunicatorError& e) {
     EXPECT_THAT(e.missing_ranks(), ElementsAre(0u, 2u));
-    EXPECT_EQ(e.what(),
-              job() + " op 0 chunk 0: timed out: no result within 1 s: waiting for ranks 0 and 2");
+    EXPECT_EQ(e.what(), job() +
+                            " op 0 chunk 0: timed out: no result within the timeout of 1 s: "
+                            "waiting for ranks 0 and 2");
   }
 }
 
@@ -286,7 +287,7 @@ TEST_F(CommunicatorTest, SilentSwitchIsNamedAsSuch) {
   switch_->crash();
   std::vector<std::int32_t> a(10);
   EXPECT_THAT(error_of(ranks[0]->allreduce(a.data(), 10, wire::DType::int32, wire::ReduceOp::sum)),
-              HasSubstr("no result within 0.2 s"));
+              HasSubstr("no result within the timeout of 0.2 s"));
   CommunicatorOptions o = switch_->options(0);
   o.join_timeout = Duration::ms(150);
   try {
@@ -295,7 +296,9 @@ TEST_F(CommunicatorTest, SilentSwitchIsNamedAsSuch) {
   } catch (const CommunicatorError& e) {
     EXPECT_EQ(
         e.what(),
-        job() + ": timed out: not joined within 0.15 s: the switch did not answer at " + o.address);
+        job() +
+            ": timed out: not joined within the timeout of 0.15 s: the switch did not answer at " +
+            o.address);
   }
 }
 
@@ -359,7 +362,7 @@ TEST_F(CommunicatorTest, RefusalsOfTheSwitchAreNamed) {
   EXPECT_THAT(text(o), HasSubstr("job-size-mismatch"));
   o = switch_->options(0);
   o.join_timeout = Duration::ms(300);
-  EXPECT_THAT(text(o), HasSubstr("not joined within 0.3 s: waiting for rank 1"));
+  EXPECT_THAT(text(o), HasSubstr("not joined within the timeout of 0.3 s: waiting for rank 1"));
   o = switch_->options(0);
   o.cancelled = [] { return true; };
   EXPECT_THAT(text(o), HasSubstr("joining was cancelled"));

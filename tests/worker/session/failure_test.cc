@@ -113,12 +113,14 @@ TEST(Failure, MismatchOfEqualShapesSaysWhatElseDiffers) {
 TEST(Failure, AnOpWhoseSwitchFellSilentNamesTheSwitch) {
   OpTimeout t{1, 115, 1, Duration::seconds(12), "10.77.0.250", Duration::seconds(11), {}};
   EXPECT_EQ(timed_out(t).text,
-            "job 1 op 115 chunk 1: timed out: no result within 12 s: the switch at 10.77.0.250 was "
+            "job 1 op 115 chunk 1: timed out: no result within the timeout of 12 s: the switch at "
+            "10.77.0.250 was "
             "last heard "
             "11 s ago and named no cause");
   t.silent_for = Duration::seconds(12);
   EXPECT_EQ(timed_out(t).text,
-            "job 1 op 115 chunk 1: timed out: no result within 12 s: the switch did not answer at "
+            "job 1 op 115 chunk 1: timed out: no result within the timeout of 12 s: the switch did "
+            "not answer at "
             "10.77.0.250");
 }
 

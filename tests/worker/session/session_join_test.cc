@@ -48,7 +48,7 @@ TEST_F(SessionTest, JoinTimeoutNamesTheMissingRanks) {
   run_for(options.join_timeout);
   ASSERT_EQ(session->state(), SessionState::failed);
   EXPECT_EQ(session->failure()->text,
-            "job 1: timed out: not joined within 60 s: waiting for ranks 0 and 2");
+            "job 1: timed out: not joined within the timeout of 60 s: waiting for ranks 0 and 2");
   EXPECT_THAT(session->failure()->ranks, ElementsAre(0u, 2u));
 }
 
@@ -96,14 +96,14 @@ TEST_F(SessionTest, ATimeoutNamesTheRanksThatNeverCame) {
     receive_awaited(missing);
   run_for(options.join_timeout);
   EXPECT_EQ(session->failure()->text,
-            "job 1: timed out: not joined within 60 s: waiting for rank 2");
+            "job 1: timed out: not joined within the timeout of 60 s: waiting for rank 2");
   create();
   drain();
   for (const auto& missing : std::vector<std::vector<std::uint32_t>>{{0, 2}, {2}, {0}})
     receive_awaited(missing);
   run_for(options.join_timeout);
   EXPECT_EQ(session->failure()->text,
-            "job 1: timed out: not joined within 60 s: waiting for rank 0");
+            "job 1: timed out: not joined within the timeout of 60 s: waiting for rank 0");
 }
 
 TEST_F(SessionTest, A2_APlaneJoinsAndSpeaksForItself) {
@@ -154,9 +154,9 @@ TEST_F(SessionTest, A2_StartWithPlanesThatCannotBeIsRefused) {
 TEST_F(SessionTest, JoinTimeoutSaysThatTheSwitchIsSilent) {
   run_for(options.join_timeout);
   ASSERT_EQ(session->state(), SessionState::failed);
-  EXPECT_EQ(
-      session->failure()->text,
-      "job 1: timed out: not joined within 60 s: the switch did not answer at udp://10.0.0.1");
+  EXPECT_EQ(session->failure()->text,
+            "job 1: timed out: not joined within the timeout of 60 s: the switch did not answer at "
+            "udp://10.0.0.1");
 }
 
 TEST_F(SessionTest, RefusedJoinFailsAtOnceButABoundRankIsRetried) {
@@ -404,7 +404,7 @@ TEST_F(SessionTest, Rule1_ARankThatIsTakenRepeatsItsJoinAndSaysByWhom) {
   EXPECT_EQ(session->taken_by(), "");
   EXPECT_EQ(session->failure()->reason, wire::Reason::sender_mismatch);
   EXPECT_EQ(session->failure()->text,
-            std::string("job 1: timed out: not joined within 60 s: ") + kTaken);
+            std::string("job 1: timed out: not joined within the timeout of 60 s: ") + kTaken);
 }
 
 TEST_F(SessionTest, Rule1_ARankThatWasTakenIsInWhenTheOtherProcessHasGone) {

@@ -223,7 +223,8 @@ TEST_F(SessionTest, TimeoutNamesJobOpChunkAndMissingRanks) {
   EXPECT_EQ(session->state(), SessionState::failed);
   ASSERT_EQ(session->take_finished(), &stuck.op);
   EXPECT_EQ(stuck.op.failure->text,
-            "job 1 op 1 chunk 1: timed out: no result within 10 s: waiting for ranks 0 and 2");
+            "job 1 op 1 chunk 1: timed out: no result within the timeout of 10 s: waiting for "
+            "ranks 0 and 2");
   EXPECT_THAT(stuck.op.failure->ranks, ElementsAre(0u, 2u));
   ASSERT_EQ(session->take_finished(), &later.op);
   EXPECT_EQ(later.op.failure->text, "job 1 op 2 was not done: " + stuck.op.failure->text);
@@ -241,7 +242,8 @@ TEST_F(SessionTest, TimeoutSaysThatTheSwitchDidNotAnswer) {
   run_for(options.op_timeout);
   ASSERT_TRUE(call.op.failure);
   EXPECT_EQ(call.op.failure->text,
-            "job 1 op 0 chunk 0: timed out: no result within 10 s: the switch did not answer at "
+            "job 1 op 0 chunk 0: timed out: no result within the timeout of 10 s: the switch did "
+            "not answer at "
             "udp://10.0.0.1");
 }
 
