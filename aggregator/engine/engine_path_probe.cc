@@ -1,8 +1,8 @@
 // Path probes (protocol, "Path probes"): a PROBE of epoch 0, which no epoch has, asks how a rank
 // would be received, without joining. The answer is a NACK, and neither counts as a drop:
 //
-//   no elements   the job's settings, and the switch to ask if the rank is not of this one
-//   elements      as many of them back as the probe wants, to try packets of that size
+//   slot 0       the job's settings, and the switch to ask if the rank is not of this one
+//   slot         so many of the probe's elements back, to try packets of that size
 //
 // An answer is never longer than its probe, and leaves at the rate of refusals.
 #include <algorithm>
@@ -35,22 +35,15 @@ RankPlace place_of(const Job& job, std::uint32_t rank, const Endpoint& from) {
   return {};
 }
 
-void add_padding(std::size_t bytes, Outgoing& message) {
-  for (std::size_t at = 0; at + 4 <= bytes; at += 4)
-    wire::write_padding_word(std::span(message.extensions).subspan(at, 4));
-  message.extension_bytes = bytes / 4 * 4;
-}
-
-// Brings the first elements back, with padding in the place of the probe's extensions.
+// Brings the first elements back.
 void bring_back(const wire::Packet& probe, bool sealed, Outgoing& answer) {
   constexpr std::size_t kSealBytes = 8;  // of a CRC32C, which is added later
-  const std::size_t wanted = std::min<std::size_t>(probe.header.slot, probe.payload.size());
-  if (wanted == 0) return;
   const std::size_t seal = sealed ? kSealBytes : 0;
-  if (probe.extensions.size() > seal) add_padding(probe.extensions.size() - seal, answer);
+  if (probe.payload.size() <= seal) return;
+  const std::size_t bytes = std::min<std::size_t>(probe.header.slot, probe.payload.size() - seal);
   answer.header.dtype = wire::DType::uint8;
-  answer.header.element_count = static_cast<std::uint16_t>(wanted);
-  answer.payload = probe.payload.first(wanted);
+  answer.header.element_count = static_cast<std::uint16_t>(bytes);
+  answer.payload = probe.payload.first(bytes);
 }
 
 }  // namespace
@@ -67,13 +60,13 @@ Decision Engine::Impl::answer_path_probe(const Job* job, const wire::Packet& pac
   answer.header.origin = place.ask_id;
   if (job == nullptr) return {Verdict::answered};
   if (takes_fragments) answer.header.flags = wire::kFlagFragments;
-  if (!packet.payload.empty()) {
+  if (packet.header.slot != 0) {
     bring_back(packet, job->config.integrity == wire::Integrity::crc32c, answer);
     return {Verdict::answered};
   }
   wire::ExtensionWriter ext(answer.extensions);
   ext.add(start_info(*job));
-  if (ext.bytes().size() <= packet.extensions.size()) answer.extension_bytes = ext.bytes().size();
+  if (ext.bytes().size() <= packet.payload.size()) answer.extension_bytes = ext.bytes().size();
   return {Verdict::answered};
 }
 
