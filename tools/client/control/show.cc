@@ -323,7 +323,7 @@ void add_show(cli::App& app) {
                     "Show all columns. Without it, a terminal does not get those that make a table "
                     "wider than 120 characters: first what is 0 or absent in all rows");
   command->add_flag("--all", options->all,
-                    "Of `slots`: a row for each chunk, not for all of an op in one state");
+                    "Show a row for each chunk, not for all of an op in one state: of `slots`");
   command
       ->add_parsed(
           "--columns", [options](const std::string& text) { options->columns = split(text); },

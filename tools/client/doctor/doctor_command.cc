@@ -39,7 +39,7 @@ void add(Findings& to, Findings more) {
                         "'" + address + "': allowed: udp://SWITCH_IPV4[:PORT], or memif://...");
 }
 
-// What a switch on this host drops. One that does not answer is told of in check_switch().
+// The drops of a switch on this host. One that does not answer is told of in check_switch().
 DropsLook look_at_drops(const std::string& socket) {
   const auto rows = [&](const char* what) {
     return ask_switch(socket, Json{{"command", "show"}, {"what", what}});

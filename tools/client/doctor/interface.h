@@ -34,7 +34,7 @@ Findings judge(const RouteFacts& route);
 // go in fragments.
 Finding judge_mtu(const RouteFacts& route, std::uint32_t chunk_bytes, bool cut);
 
-// What every packet has for extensions (protocol rule 17).
+// Bytes that every packet leaves for extensions (protocol rule 17).
 inline constexpr std::uint32_t kExtensionRoom = 64;
 // Payload bytes of the largest chunk that crosses an interface in one packet (protocol rule 17).
 std::uint32_t largest_chunk(std::uint32_t mtu);

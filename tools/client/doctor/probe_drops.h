@@ -1,4 +1,4 @@
-// What a switch dropped while this host probed it, by two looks at its drops and its ACL.
+// Drops of a switch while this host probed it, by two looks at its drops and its ACL.
 #pragma once
 
 #include "tools/client/control/table.h"

@@ -56,7 +56,7 @@ class SwitchProbe {
   std::uint32_t seq_ = 0;  // tells answers to this question from earlier ones
 };
 
-// Of a switch that has answered, or whose port is closed; `address` as the user wrote it.
+// Judges a switch that has answered, or whose port is closed; `address` as the user wrote it.
 Finding judge(const ProbeAnswer& answer, const std::string& address, const ProbeQuestion& question);
 
 // True if the switch knows the job, and does not take the rank.
