@@ -50,6 +50,11 @@ tributary_gate_cases(gate.tree system.tree
   system/test_tree.py::test_a1_a_job_below_one_switch_ends_there)
 tributary_gate_cases(gate.servers system.servers
   system/test_servers.py::test_o2_ranks_ask_for_the_server)
+tributary_gate_cases(gate.doctor_setups system.doctor_setups
+  system/test_doctor_setups.py::test_a_healthy_idle_switch_has_no_error
+  system/test_doctor_setups.py::test_a_small_mtu_at_the_switch
+  system/test_doctor_setups.py::test_acl
+  system/test_doctor_setups.py::test_wrong_leaf)
 tributary_gate_cases(gate.ports system.ports
   system/test_ports.py::test_a_memif_client_joins_through_a_port_that_comes_and_goes
   system/test_ports.py::test_a_device_that_cannot_be_opened_changes_nothing)

@@ -150,9 +150,11 @@ Decision Engine::Impl::on_control(const wire::Packet& packet, const Endpoint& fr
                                   Outbox& out) {
   using wire::PacketType;
   Job* const job = job_index.find(packet.header.job);
+  const PacketType type = packet.header.type;
+  if (type == PacketType::probe && packet.header.epoch == 0)
+    return answer_path_probe(job, packet, from, out);
   if (job == nullptr)
     return refuse(packet, from, wire::Reason::unknown_job, DropReason::unknown_job, nullptr, out);
-  const PacketType type = packet.header.type;
   if (packet.header.plane != job->config.plane) return refuse_plane(*job, packet, from, out);
   if (type == PacketType::join) return on_join(*job, packet, from, now, out);
   if (type == PacketType::leave) return on_leave(*job, packet, from, now, out);

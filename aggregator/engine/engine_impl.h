@@ -1,8 +1,8 @@
-// The engine's internals, shared by its source files: control packets (engine_join.cc), status for
-// `show` (engine_status.cc), changes of jobs (engine_change.cc) and the drains before them
-// (engine_drain.cc), ranks that may be gone (engine_questions.cc), jobs that grow and shrink
-// (engine_resize.cc), shards of other owners (engine_away.cc), and construction, dispatch, clock
-// and ends of epochs (engine.cc).
+// The engine's internals, shared by its source files: control packets (engine_join.cc), path probes
+// (engine_path_probe.cc), status for `show` (engine_status.cc), changes of jobs (engine_change.cc)
+// and the drains before them (engine_drain.cc), ranks that may be gone (engine_questions.cc), jobs
+// that grow and shrink (engine_resize.cc), shards of other owners (engine_away.cc), and
+// construction, dispatch, clock and ends of epochs (engine.cc).
 #pragma once
 
 #include <array>
@@ -105,6 +105,10 @@ struct Engine::Impl {
   void say_forming(Job& job, std::span<const std::uint32_t> awaited, Instant now, Outbox& out);
 
   void abort_missing_departed(Job& job, wire::Reason reason, Outbox& out);
+
+  // engine_path_probe.cc; nullptr: there is no such job
+  Decision answer_path_probe(const Job* job, const wire::Packet& packet, const Endpoint& from,
+                             Outbox& out);
 
   // engine_resize.cc
   std::optional<Decision> admit_size(Job& job, const wire::Packet& packet, const Endpoint& from,

@@ -52,7 +52,8 @@ JobStatus Engine::job_status(Instant now, std::size_t index) const {
                          here ? now - m.last_seen : Duration{},
                          table ? table->held_before(static_cast<std::uint16_t>(c)) : 0,
                          job.child_map[c].is_switch,
-                         {ranks.begin(), ranks.end()}});
+                         {ranks.begin(), ranks.end()},
+                         !here && job.forming.speaks(c, now)});
   }
   if (job.upstream) s.upstream = upstream_status(*job.upstream, *job.config.parent, now);
   return s;

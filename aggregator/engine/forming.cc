@@ -24,10 +24,13 @@ bool Forming::told(std::uint16_t child, std::span<const std::uint32_t> ids, Inst
 }
 
 bool Forming::waits(std::uint32_t child, std::uint32_t rank, Instant now) const {
+  return speaks(child, now) && (missing_[rank / 64] >> (rank % 64) & 1) == 0;
+}
+
+bool Forming::speaks(std::uint32_t child, Instant now) const {
   if (!children_[child].is_switch) return false;
   const Instant told = told_at_[child];
-  if (told == Instant() || now - told >= kLasts) return false;
-  return (missing_[rank / 64] >> (rank % 64) & 1) == 0;
+  return told != Instant() && now - told < kLasts;
 }
 
 bool Forming::may_speak(Instant now) {

@@ -25,6 +25,8 @@ class Forming {
   // True if a rank inside `child` only waits itself, like those that ask: its switch has named
   // other ranks as missing.
   [[nodiscard]] bool waits(std::uint32_t child, std::uint32_t rank, Instant now) const;
+  // True if this child has named ranks a moment ago: it is a switch that runs.
+  [[nodiscard]] bool speaks(std::uint32_t child, Instant now) const;
   // True if this switch may send its own list up: at most once per kSpacing.
   bool may_speak(Instant now);
 

@@ -23,6 +23,7 @@ struct MemberStatus {
   std::uint32_t held_before = 0;  // first shard here: the seq before which it holds every result
   bool is_switch = false;
   std::vector<std::uint32_t> ranks;  // ranks inside it
+  bool waits = false;                // a switch that has not joined, and said which ranks it lacks
 };
 // The switch above, as this one sees it.
 struct UpstreamStatus {

@@ -288,7 +288,9 @@ ordered_json Show::tree() {
                       {"index", k},
                       {"of", job.members.size()},
                       {"port", or_null(known, switch_.port_name(m.peer.port()))},
-                      {"state", m.present ? "present" : "absent"},
+                      {"state", m.present ? "present"
+                                : m.waits ? "waiting"
+                                          : "absent"},
                       {"ranks", m.ranks},
                       {"refused", ordered_json()}});
     }

@@ -47,6 +47,7 @@ ordered_json Show::drops() {
         rows.push_back({{"port", port.name()},
                         {"reason", drop_label(reason)},
                         {"packets", packets},
+                        {"last_ago_s", switch_.drop_age(place, reason, packets).to_seconds()},
                         {"meaning", drop_text(reason)}});
     }
   });

@@ -20,6 +20,7 @@
 #include "dataplane/port/frame_pools.h"
 #include "dataplane/port/port.h"
 #include "dataplane/switch/client_watch.h"
+#include "dataplane/switch/drop_ages.h"
 #include "dataplane/switch/drop_watch.h"
 #include "dataplane/switch/link_monitor.h"
 
@@ -93,6 +94,8 @@ class Switch {
     return packet_loops_->owners_of(config_, job);
   }
   [[nodiscard]] Identity identity() const { return identity_of(config_); }
+  // How long ago the port at this place dropped the last of its `count` packets for this reason.
+  [[nodiscard]] Duration drop_age(std::size_t place, DropReason reason, std::uint64_t count) const;
 
  private:
   struct Loop;
@@ -198,6 +201,7 @@ class Switch {
   std::map<std::uint16_t, ClientWatch> client_watches_;       // of memif ports
   std::set<std::string> short_ports_;  // whose interfaces have a smaller MTU, as reported
   DropWatch drop_watch_;               // the keeper's
+  mutable DropAges drop_ages_;
   std::optional<PeriodicThread> keeper_;
   bool running_ = false;
   std::vector<std::uint64_t> last_turns_;

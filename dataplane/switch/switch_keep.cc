@@ -51,8 +51,13 @@ void Switch::keep_ports() {
   }
 }
 
+Duration Switch::drop_age(std::size_t place, DropReason reason, std::uint64_t count) const {
+  return drop_ages_.age(place, reason, count, steady_now());
+}
+
 void Switch::report_drops(std::size_t place) {
   const Instant now = steady_now();
+  drop_ages_.look(place, packet_loops_->port_counters(place).drops, now);
   for (std::size_t which = 0; which < DropWatch::kReasons.size(); ++which) {
     std::uint64_t count = 0;
     for (const auto& packet_loop : *packet_loops_)

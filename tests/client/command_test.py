@@ -283,3 +283,33 @@ def test_a_library_that_is_not_installed_is_named(tmp_path, words, library):
                           stderr=subprocess.PIPE, text=True, timeout=60, check=False)
     assert done.returncode == 1, done.stderr
     assert f"need {library}" in done.stderr and "option `" in done.stderr, done.stderr
+
+
+CHUNKS = [{"job": 1, "plane": 0, "op": 7, "chunk": chunk, "state": "open", "open_ms": 2.0 + chunk,
+           "missing": [3]} for chunk in range(3)]
+
+
+def test_slots_are_summed_up_unless_all_are_asked_for(tmp_path):
+    with played_switch(tmp_path, lambda _: reply(CHUNKS)) as path:
+        summed = run("show", "slots", "--socket", path)
+        every = run("show", "slots", "--all", "--socket", path)
+        rows = run("show", "slots", "--json", "--socket", path)
+    assert [line.split() for line in summed.stdout.splitlines()] == [
+        ["job", "plane", "op", "state", "chunks", "oldest_ms", "missing"],
+        ["1", "0", "7", "open", "3", "4.000", "3"]], summed.stderr
+    assert len(every.stdout.splitlines()) == 1 + len(CHUNKS), every.stderr
+    assert json.loads(rows.stdout) == CHUNKS, rows.stderr
+    assert run("show", "jobs", "--all").returncode == 2
+
+
+def test_columns_are_chosen_by_name(tmp_path):
+    rows = [{"job": 1, "name": "a", "state": "running"}, {"job": 2, "name": "b", "note": "x"}]
+    with played_switch(tmp_path, lambda _: reply(rows)) as path:
+        done = run("show", "jobs", "--columns", "note,job", "--socket", path)
+        as_json = run("show", "jobs", "--columns", "job", "--json", "--socket", path)
+        wrong = run("show", "jobs", "--columns", "job,colour", "--socket", path)
+    assert [line.split() for line in done.stdout.splitlines()] == [
+        ["note", "job"], ["-", "1"], ["x", "2"]], done.stderr
+    assert json.loads(as_json.stdout) == [{"job": 1}, {"job": 2}]
+    assert wrong.returncode == 2
+    assert "jobs has job, name, state, note" in wrong.stderr, wrong.stderr

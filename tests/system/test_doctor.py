@@ -45,7 +45,7 @@ def test_an_address_without_a_switch_is_silent(make_bed):
     wrong = bed.address(0).rsplit(".", 1)[0] + ".253"
     status, found = doctor(bed, "nobody", "--address", wrong)
     assert status == 1
-    assert any("does not answer" in text for text in errors(found)), found
+    assert any("no host answers ARP" in text for text in errors(found)), found
 
 
 def test_a_switch_by_its_socket_names_who_is_missing(make_bed):

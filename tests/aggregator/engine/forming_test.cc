@@ -26,7 +26,11 @@ TEST(Forming, ASwitchsWordHoldsForHalfASecond) {
   const ChildMap children(mixed_job());
   Forming forming(children);
   EXPECT_FALSE(forming.waits(0, 2, kNow)) << "nothing is known";
+  EXPECT_FALSE(forming.speaks(0, kNow));
   EXPECT_TRUE(forming.told(0, std::array{2u, 69u}, kNow));
+  EXPECT_TRUE(forming.speaks(0, kNow + Duration::ms(499)));
+  EXPECT_FALSE(forming.speaks(0, kNow + Duration::ms(500)));
+  EXPECT_FALSE(forming.speaks(1, kNow)) << "a worker";
   EXPECT_TRUE(forming.waits(0, 0, kNow));
   EXPECT_FALSE(forming.waits(0, 2, kNow));
   EXPECT_FALSE(forming.waits(0, 69, kNow));
@@ -95,7 +99,10 @@ TEST_F(RootFormingTest, Rule1_NamesTheRanksThatASwitchBelowWaitsFor) {
   EXPECT_EQ(tell(word(), {2}, leaf()).verdict, Verdict::noted);
   EXPECT_THAT(sent_, IsEmpty());
   EXPECT_THAT(missing_for_rank_1(), ElementsAre(2));
+  EXPECT_TRUE(status().members[0].waits);
+  EXPECT_FALSE(status().members[1].waits) << "it has joined";
   now_ = now_ + Duration::ms(500);
+  EXPECT_FALSE(status().members[0].waits) << "silent";
   EXPECT_THAT(missing_for_rank_1(), ElementsAre(0, 2)) << "rank 0 has given up, too";
 }
 

@@ -29,8 +29,15 @@ auto finding(Finding::Level level, const std::string& state, const std::string& 
 
 TEST(Interface, AGoodOneHasARouteAndAnMtu) {
   using enum Finding::Level;
-  EXPECT_THAT(judge(kGood, 8192), ElementsAre(finding(ok, "through eth0, from 10.77.0.1", ""),
-                                              finding(ok, "MTU 9000: chunks of up to 8832", "")));
+  EXPECT_THAT(judge(kGood), ElementsAre(finding(ok, "through eth0, from 10.77.0.1", "")));
+  EXPECT_THAT(judge_mtu(kGood, 8192, false), finding(ok, "MTU 9000: chunks of up to 8832", ""));
+}
+
+TEST(Interface, AGatewayIsNamed) {
+  RouteFacts route = kGood;
+  route.gateway = 0x0A4D00FD;
+  EXPECT_THAT(judge(route),
+              ElementsAre(finding(Finding::Level::ok, "by way of gateway 10.77.0.253", "")));
 }
 
 // The same sum as the library's: IPv4, UDP, header and room for extensions (rule 17).
@@ -43,43 +50,42 @@ TEST(Interface, TheLargestChunkLeavesRoomForHeaders) {
 TEST(Interface, AnMtuThatIsTooSmallIsNamedWithTheOneThatIsNeeded) {
   RouteFacts route = kGood;
   route.mtu = 1500;
-  EXPECT_THAT(judge(route, 8192),
-              IsSupersetOf({finding(Finding::Level::error, "the job's have 8192",
-                                    "ip link set eth0 mtu 8348")}));
+  EXPECT_THAT(judge_mtu(route, 8192, false),
+              finding(Finding::Level::error, "the job's have 8192", "ip link set eth0 mtu 8348"));
+  EXPECT_THAT(judge_mtu(route, 8192, true), finding(Finding::Level::ok, "go in fragments", ""));
 }
 
 TEST(Interface, NoRouteIsTheOnlyFinding) {
   RouteFacts route;
   route.error = "Network is unreachable";
-  EXPECT_THAT(judge(route, 0), ElementsAre(finding(Finding::Level::error, "Network is unreachable",
-                                                   "ip route add")));
+  EXPECT_THAT(judge(route), ElementsAre(finding(Finding::Level::error, "Network is unreachable",
+                                                "ip route add")));
 }
 
 TEST(Interface, ADownOneAndOneWithoutCarrierAreDifferent) {
   RouteFacts route = kGood;
   route.running = false;
-  EXPECT_THAT(judge(route, 0),
-              IsSupersetOf({finding(Finding::Level::error, "no carrier", "cable")}));
+  EXPECT_THAT(judge(route), IsSupersetOf({finding(Finding::Level::error, "no carrier", "cable")}));
   route.up = false;
-  EXPECT_THAT(judge(route, 0),
+  EXPECT_THAT(judge(route),
               IsSupersetOf({finding(Finding::Level::error, "is down", "ip link set eth0 up")}));
 }
 
 TEST(Interface, ChecksumsLeftToTheDeviceAreAnErrorOnAVethOnly) {
   RouteFacts route = kGood;
   route.tx_checksum_off = false;
-  EXPECT_THAT(judge(route, 0),
+  EXPECT_THAT(judge(route),
               IsSupersetOf({finding(Finding::Level::error, "transmit checksum offload",
                                     "ethtool -K eth0 tx off")}));
   route.driver = "mlx5_core";
-  EXPECT_FALSE(has_errors(judge(route, 0)));
+  EXPECT_FALSE(has_errors(judge(route)));
 }
 
 TEST(Interface, AnAddressElsewhereAndNoMulticastAreWarnings) {
   RouteFacts route = kGood;
   route.own_address_on = "lo";
   route.multicast = false;
-  EXPECT_THAT(judge(route, 0),
+  EXPECT_THAT(judge(route),
               IsSupersetOf({finding(Finding::Level::warning, "address is on lo", "its own"),
                             finding(Finding::Level::warning, "no multicast", "multicast on")}));
 }

@@ -38,8 +38,11 @@ TEST(SwitchState, AServerThatWaitsForAPeerIsNoError) {
 TEST(SwitchState, AJobThatFormsNamesTheRanksThatAreMissing) {
   const auto found = judge_jobs(
       Json::parse(R"([{"job":1,"state":"forming"},{"job":2,"state":"running","present":4}])"),
-      Json::parse(R"([{"job":1,"rank":0,"present":true},{"job":1,"rank":2,"present":false},
-                      {"job":1,"rank":5,"present":false},{"job":2,"rank":1,"present":false}])"));
+      Json::parse(R"([{"job":1,"is":"worker","ranks":[0],"state":"present"},
+                      {"job":1,"is":"worker","ranks":[2],"state":"absent"},
+                      {"job":1,"is":"switch","ranks":[3,4],"state":"absent"},
+                      {"job":1,"is":"worker","ranks":[5],"state":"absent"},
+                      {"job":2,"is":"worker","ranks":[1],"state":"absent"}])"));
   ASSERT_THAT(found, SizeIs(2));
   EXPECT_EQ(found[0].level, Finding::Level::warning);
   EXPECT_EQ(found[0].state, "is forming; ranks that have not joined here: 2, 5");
@@ -70,10 +73,30 @@ TEST(SwitchState, DropsThatHintAtAMistakeHaveARemedy) {
   EXPECT_THAT(found[0].remedy, HasSubstr("tx off"));
 }
 
+TEST(SwitchState, ADropHintNamesItsAgeAndGoes) {
+  const auto drops = [](double age) {
+    return judge_drops(Json::array(
+        {{{"port", "w0"}, {"reason", "checksum"}, {"packets", 12}, {"last_ago_s", age}}}));
+  };
+  ASSERT_THAT(drops(3.4), SizeIs(1));
+  EXPECT_EQ(drops(3.4)[0].state, "12 packets dropped as checksum, the last 3 s ago");
+  EXPECT_THAT(drops(60), IsEmpty());
+}
+
+TEST(SwitchState, ARouterThatDoesNotAnswerIsAnError) {
+  const auto found = judge_neighbours(Json::parse(
+      R"([{"address":"10.0.0.1","port":"a","state":"asking"},
+          {"address":"10.0.0.2","port":"a","state":"reachable"}])"));
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].level, Finding::Level::error);
+  EXPECT_EQ(found[0].subject, "router 10.0.0.1");
+}
+
 TEST(SwitchState, RowsThatLackKeysSayNothingWrong) {
   EXPECT_FALSE(has_errors(judge_ports(Json::parse("[{}]"))));
   EXPECT_FALSE(has_errors(judge_jobs(Json::parse("[{}]"), Json::parse("[{}]"))));
   EXPECT_THAT(judge_drops(Json::parse("[{}]")), IsEmpty());
+  EXPECT_THAT(judge_neighbours(Json::parse("[{}]")), IsEmpty());
 }
 
 }  // namespace

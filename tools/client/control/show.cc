@@ -1,6 +1,7 @@
 // `tributary show`: what a running switch says about itself.
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include "tools/client/commands.h"
 #include "tools/client/control/control_client.h"
 #include "tools/client/control/rates.h"
+#include "tools/client/control/slot_summary.h"
 #include "tools/client/control/table.h"
 #include "tools/client/control/task_reports.h"
 #include "tools/client/control/telemetry_server.h"
@@ -32,9 +34,11 @@ struct ShowOptions {
   std::string telemetry;  // address of a telemetry server; empty: the switch is asked
   std::string reports;    // folder of tasks' members
   bool json = false;
-  bool wide = false;        // all columns, however long the lines
-  Duration every;           // none: once
-  std::uint64_t times = 0;  // 0: until a signal
+  bool wide = false;                 // all columns, however long the lines
+  bool all = false;                  // of `slots`: a row for each chunk
+  std::vector<std::string> columns;  // none: those that there are
+  Duration every;                    // none: once
+  std::uint64_t times = 0;           // 0: until a signal
 };
 
 std::string subject(const ShowOptions& options) {
@@ -54,9 +58,47 @@ Reply ask(const ShowOptions& options) {
   return ask_with_notes(options.socket, Json{{"command", "show"}, {"what", subject(options)}});
 }
 
+// In the order in which they first come.
+std::vector<std::string> columns_of(const Json& rows) {
+  std::vector<std::string> names;
+  for (const Json& row : rows)
+    for (const auto& [name, value] : row.items())
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  return names;
+}
+
+// Throws cli::UsageError.
+void check_columns(const ShowOptions& options, const std::vector<std::string>& there) {
+  for (const std::string& column : options.columns) {
+    if (std::find(there.begin(), there.end(), column) != there.end()) continue;
+    std::string list;
+    for (const std::string& name : there) list += (list.empty() ? "" : ", ") + harmless(name);
+    throw cli::UsageError("--columns", "'" + column + "': " + options.what + " has " + list);
+  }
+}
+
+Json chosen_columns(const ShowOptions& options, const Json& rows) {
+  if (options.columns.empty() || !rows.is_array() || rows.empty()) return rows;
+  check_columns(options, columns_of(rows));
+  Json chosen = Json::array();
+  for (const Json& row : rows) {
+    Json picked = Json::object();
+    for (const std::string& column : options.columns)
+      picked[column] = row.contains(column) ? row[column] : Json();
+    chosen.push_back(std::move(picked));
+  }
+  return chosen;
+}
+
+// The data as it is shown. A program that reads JSON gets each chunk.
+Json shown(const ShowOptions& options, const Json& data) {
+  const bool sums_up = options.what == "slots" && !options.all && !options.json;
+  return chosen_columns(options, sums_up ? sum_up_slots(data) : data);
+}
+
 void print_rows(const ShowOptions& options, Json rows) {
   // Programs that read the table get all of it.
-  const bool narrow = !options.wide && isatty(STDOUT_FILENO) == 1;
+  const bool narrow = !options.wide && options.columns.empty() && isatty(STDOUT_FILENO) == 1;
   const auto left_out = narrow ? fit(rows, kUsualWidth) : std::vector<std::string>();
   std::cout << render_table(rows, options.what == "fdb" ? "no addresses" : "no " + options.what);
   if (left_out.empty() || isatty(STDERR_FILENO) != 1) return;
@@ -89,6 +131,7 @@ void watch(const ShowOptions& options) {
   using Clock = std::chrono::steady_clock;
   const bool terminal = isatty(STDOUT_FILENO) == 1 && !options.json;
   Reply before = ask(options);
+  before.data = shown(options, before.data);
   Clock::time_point then = Clock::now();
   print(options, before.data);
   print_notes(before);
@@ -99,7 +142,8 @@ void watch(const ShowOptions& options) {
     if (!options.json)
       std::cout << (terminal ? "" : "\n") << subject(options) << ", " << time_of_day() << '\n';
     try {
-      const Reply now = ask(options);
+      Reply now = ask(options);
+      now.data = shown(options, now.data);
       const Clock::time_point at = Clock::now();
       const double seconds = std::chrono::duration<double>(at - then).count();
       print(options, options.json ? now.data : with_rates(before.data, now.data, seconds));
@@ -111,6 +155,16 @@ void watch(const ShowOptions& options) {
       std::cout << error.what() << '\n';
     }
   }
+}
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> words;
+  std::size_t at = 0;
+  for (std::size_t end = 0; end != std::string::npos; at = end + 1) {
+    end = text.find(',', at);
+    if (const std::string word = text.substr(at, end - at); !word.empty()) words.push_back(word);
+  }
+  return words;
 }
 
 void add_watch_options(cli::App& command, const std::shared_ptr<ShowOptions>& options) {
@@ -134,7 +188,8 @@ constexpr std::array kTables = {
     ShowTable{"jobs", "state, epoch, counters of each job"},
     ShowTable{"members", "the ranks of each job: where they are, what they hold"},
     ShowTable{"tree", "the switch above, and the children, of each job"},
-    ShowTable{"slots", "chunks being summed now, and whose data is missing"},
+    ShowTable{"slots",
+              "chunks being summed now, and whose data is missing, by op; with --all each chunk"},
     ShowTable{"holds", "for how long slots were held; of one JOB, or of \"all\", the histogram"},
     ShowTable{"stragglers",
               "how late each child was in the latest ops, and how often first and\nlast, latest "
@@ -219,6 +274,8 @@ void check_words(const ShowOptions& options) {
     throw cli::UsageError("show tasks",
                           "needs the folder into which the members report: --reports "
                           "FOLDER, or TRIBUTARY_TASKS in the environment");
+  if (options.all && options.what != "slots")
+    throw cli::UsageError("--all", "goes with `show slots`");
   const auto& which = options.which;
   if (options.what == "op" && which.empty())
     throw cli::UsageError("show op", "JOB/OP is needed, such as 1/42");
@@ -265,12 +322,20 @@ void add_show(cli::App& app) {
   command->add_flag("--wide", options->wide,
                     "Show all columns. Without it, a terminal does not get those that make a table "
                     "wider than 120 characters: first what is 0 or absent in all rows");
+  command->add_flag("--all", options->all,
+                    "Show a row for each chunk, not for all of an op in one state: of `slots`");
+  command
+      ->add_parsed(
+          "--columns", [options](const std::string& text) { options->columns = split(text); },
+          "Show these columns alone, in this order: names with commas between")
+      ->type_name("A,B");
   add_watch_options(*command, options);
   command->footer(
       "Examples:\n"
       "  tributary show ports\n"
       "  tributary show ports --every 1s\n"
       "  tributary show jobs --json | jq '.[].epoch'\n"
+      "  tributary show jobs --columns job,state,present\n"
       "  tributary show op 1/42\n"
       "  tributary show stragglers 1\n"
       "  tributary show holds all\n"
@@ -282,7 +347,7 @@ void add_show(cli::App& app) {
     check_words(*options);
     if (options->every != Duration()) return watch(*options);
     const Reply reply = ask(*options);
-    print(*options, reply.data);
+    print(*options, shown(*options, reply.data));
     print_notes(reply);
   });
 }

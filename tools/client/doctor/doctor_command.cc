@@ -1,20 +1,19 @@
 // `tributary doctor`: what keeps this host, its way to a switch, or a switch on it from working.
-#include <arpa/inet.h>
 #include <sys/stat.h>
 
-#include <charconv>
 #include <cstdint>
+#include <functional>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 
-#include "config/model/switch_config.h"
 #include "tools/client/commands.h"
 #include "tools/client/control/control_client.h"
 #include "tools/client/doctor/host.h"
-#include "tools/client/doctor/interface.h"
-#include "tools/client/doctor/switch_probe.h"
+#include "tools/client/doctor/job_state.h"
 #include "tools/client/doctor/switch_state.h"
+#include "tools/client/doctor/udp_way.h"
 #include "tools/client/manager/cluster_state.h"
 #include "worker/transport/memif_address.h"
 
@@ -24,6 +23,7 @@ namespace {
 struct DoctorOptions {
   std::string address;
   std::uint32_t job = 1;
+  std::uint32_t rank = wire::kUnknownRank;
   std::uint32_t chunk_bytes = 0;
   std::string socket = kDefaultSocket;
   manager::Target manager{"", "", "", ""};  // no address: not asked
@@ -34,33 +34,35 @@ void add(Findings& to, Findings more) {
   to.insert(to.end(), more.begin(), more.end());
 }
 
-// udp://IPV4[:PORT]
-void check_udp(const DoctorOptions& options, Findings& found) {
-  const std::string rest = options.address.substr(std::string_view("udp://").size());
-  const std::size_t colon = rest.find(':');
-  in_addr ip{};
-  std::uint16_t port = config::kDefaultUdpBasePort;
-  bool good = inet_pton(AF_INET, rest.substr(0, colon).c_str(), &ip) == 1;
-  if (colon != std::string::npos) {
-    const char* const end = rest.data() + rest.size();
-    const auto [at, error] = std::from_chars(rest.data() + colon + 1, end, port);
-    good = good && error == std::errc{} && at == end && port != 0;
-  }
-  if (!good)
-    throw cli::UsageError("--address", "'" + options.address +
-                                           "': allowed: udp://SWITCH_IPV4[:PORT], or memif://...");
-  const std::uint32_t ipv4 = ntohl(ip.s_addr);
-  const RouteFacts route = look_at_route(ipv4, port);
-  add(found, judge(route, options.chunk_bytes));
-  if (!route.interface.empty())
-    found.push_back(judge(probe_switch(ipv4, port, options.job), options.address, options.job));
+[[noreturn]] void refuse_address(const std::string& address) {
+  throw cli::UsageError("--address",
+                        "'" + address + "': allowed: udp://SWITCH_IPV4[:PORT], or memif://...");
 }
 
-void check_address(const DoctorOptions& options, Findings& found) {
-  if (options.address.starts_with("udp://")) return check_udp(options, found);
-  if (!options.address.starts_with("memif://"))
-    throw cli::UsageError("--address", "'" + options.address +
-                                           "': allowed: udp://SWITCH_IPV4[:PORT], or memif://...");
+// The drops of a switch on this host. One that does not answer is told of in check_switch().
+DropsLook look_at_drops(const std::string& socket) {
+  const auto rows = [&](const char* what) {
+    return ask_switch(socket, Json{{"command", "show"}, {"what", what}});
+  };
+  try {
+    return {rows("drops"), rows("acl")};
+  } catch (const ControlError&) {
+    return {};
+  }
+}
+
+void check_address(const DoctorOptions& options, bool has_switch, Findings& found) {
+  if (options.address.starts_with("udp://")) {
+    std::optional<UdpWay> way = parse_udp_way(options.address);
+    if (!way) refuse_address(options.address);
+    way->job = options.job;
+    way->rank = options.rank;
+    way->chunk_bytes = options.chunk_bytes;
+    std::function<DropsLook()> drops;
+    if (has_switch) drops = [&] { return look_at_drops(options.socket); };
+    return add(found, check_udp_way(*way, drops));
+  }
+  if (!options.address.starts_with("memif://")) refuse_address(options.address);
   try {
     add(found, judge_memif_socket(worker::parse_memif_address(options.address, 1, 0).socket));
   } catch (const std::invalid_argument& e) {
@@ -75,7 +77,12 @@ void check_switch(const std::string& socket, Findings& found) {
   };
   try {
     add(found, judge_ports(rows("ports")));
-    add(found, judge_jobs(rows("jobs"), rows("members")));
+    const Json jobs = rows("jobs");
+    const Json tree = rows("tree");
+    add(found, judge_jobs(jobs, tree));
+    add(found, judge_tree(tree, jobs));
+    add(found, judge_stragglers(rows("stragglers"), jobs));
+    add(found, judge_neighbours(rows("neighbours")));
     add(found, judge_drops(rows("drops")));
   } catch (const ControlError& e) {
     found.push_back({Finding::Level::error, "control socket", e.what(), ""});
@@ -101,7 +108,7 @@ int run(const DoctorOptions& options) {
   Findings found;
   const bool has_switch = options.socket != kDefaultSocket || exists(options.socket);
   add(found, judge(look_at_host(), options.address.empty() || has_switch));
-  if (!options.address.empty()) check_address(options, found);
+  if (!options.address.empty()) check_address(options, has_switch, found);
   if (has_switch) check_switch(options.socket, found);
   if (!options.manager.address.empty()) add(found, look_at_manager(options.manager));
   if (options.json)
@@ -121,7 +128,10 @@ void add_doctor(cli::App& app, int& exit_status) {
                       "The switch as a worker on this host names it: udp:// or memif://");
   command->add_option("--job", options->job, "The job that the worker wants to join")
       ->capture_default_str();
-  command->add_option("--chunk-bytes", options->chunk_bytes, "The job's chunk_bytes, for the MTU");
+  command->add_option("--rank", options->rank,
+                      "The worker's rank: whether this is its switch, in a tree of several");
+  command->add_option("--chunk-bytes", options->chunk_bytes,
+                      "The job's chunk_bytes, for the MTU. Left out: the switch is asked");
   command->add_option("--socket", options->socket, "Control socket of a switch on this host")
       ->capture_default_str()
       ->type_name("PATH");
@@ -137,7 +147,7 @@ void add_doctor(cli::App& app, int& exit_status) {
   command->add_flag("--json", options->json, "Findings as JSON");
   command->footer(
       "Joins no job and changes nothing. Exit status: 1 where something keeps a job from working.\n"
-      "Example:\n  tributary doctor --address udp://10.77.0.254 --job 1 --chunk-bytes 8192");
+      "Example:\n  tributary doctor --address udp://10.77.0.254 --job 1 --rank 0");
   command->callback([options, &exit_status] { exit_status = run(*options); });
 }
 

@@ -26,9 +26,7 @@ namespace {
 
 using worker::FileDescriptor;
 
-constexpr std::uint32_t kExtensionRoom = 64;  // protocol rule 17
-
-// RTM_GETROUTE: the egress interface for one address, or an errno.
+// RTM_GETROUTE: the egress interface and gateway for one address, or an errno.
 struct RouteRequest {
   nlmsghdr header{};
   rtmsg route{};
@@ -36,7 +34,12 @@ struct RouteRequest {
   std::uint32_t destination = 0;
 };
 
-std::optional<int> egress_index(std::uint32_t destination, std::string& error) {
+struct Egress {
+  int index = 0;
+  std::uint32_t gateway = 0;
+};
+
+std::optional<Egress> egress_of(std::uint32_t destination, std::string& error) {
   const FileDescriptor fd(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
   RouteRequest request;
   request.header.nlmsg_len = sizeof request;
@@ -64,12 +67,14 @@ std::optional<int> egress_index(std::uint32_t destination, std::string& error) {
   }
   auto length = static_cast<int>(RTM_PAYLOAD(header));
   const rtattr* at = RTM_RTA(static_cast<const rtmsg*>(NLMSG_DATA(header)));
+  Egress egress;
   for (; RTA_OK(at, length); at = RTA_NEXT(at, length)) {
-    if (at->rta_type != RTA_OIF) continue;
-    int index = 0;
-    std::memcpy(&index, RTA_DATA(at), sizeof index);
-    return index;
+    if (at->rta_type == RTA_OIF) std::memcpy(&egress.index, RTA_DATA(at), sizeof egress.index);
+    if (at->rta_type == RTA_GATEWAY && RTA_PAYLOAD(at) == sizeof egress.gateway)
+      std::memcpy(&egress.gateway, RTA_DATA(at), sizeof egress.gateway);
   }
+  egress.gateway = ntohl(egress.gateway);
+  if (egress.index != 0) return egress;
   error = "the route has no interface";
   return std::nullopt;
 }
@@ -129,18 +134,6 @@ void ask_interface(RouteFacts& facts) {
   if (::ioctl(fd.get(), SIOCETHTOOL, &about) == 0) facts.tx_checksum_off = checksum.data == 0;
 }
 
-Finding mtu_finding(const RouteFacts& route, const std::string& subject,
-                    std::uint32_t chunk_bytes) {
-  const std::uint32_t most = largest_chunk(route.mtu);
-  const std::string state = "MTU " + std::to_string(route.mtu) + ": chunks of up to " +
-                            std::to_string(most) + " bytes fit one packet";
-  if (chunk_bytes <= most) return {Finding::Level::ok, subject, state, ""};
-  const std::uint32_t wanted = chunk_bytes + route.mtu - most;
-  return {Finding::Level::error, subject, state + "; the job's have " + std::to_string(chunk_bytes),
-          "ip link set " + route.interface + " mtu " + std::to_string(wanted) +
-              ", on the switch's end too; or a smaller jobs[].chunk_bytes"};
-}
-
 }  // namespace
 
 std::uint32_t largest_chunk(std::uint32_t mtu) {
@@ -151,18 +144,34 @@ std::uint32_t largest_chunk(std::uint32_t mtu) {
 
 RouteFacts look_at_route(std::uint32_t destination, std::uint16_t port) {
   RouteFacts facts;
-  const auto index = egress_index(destination, facts.error);
+  const auto egress = egress_of(destination, facts.error);
   std::array<char, IF_NAMESIZE> name{};
-  if (!index || ::if_indextoname(static_cast<unsigned>(*index), name.data()) == nullptr)
+  if (!egress || ::if_indextoname(static_cast<unsigned>(egress->index), name.data()) == nullptr)
     return facts;
   facts.interface = name.data();
+  facts.index = egress->index;
+  facts.gateway = egress->gateway;
   facts.own_ipv4 = source_for(destination, port);
   facts.own_address_on = holder_of(facts.own_ipv4);
   ask_interface(facts);
   return facts;
 }
 
-Findings judge(const RouteFacts& route, std::uint32_t chunk_bytes) {
+Finding judge_mtu(const RouteFacts& route, std::uint32_t chunk_bytes, bool cut) {
+  const std::string subject = "interface " + route.interface;
+  const std::uint32_t most = largest_chunk(route.mtu);
+  const std::string state = "MTU " + std::to_string(route.mtu) + ": chunks of up to " +
+                            std::to_string(most) + " bytes fit one packet";
+  if (chunk_bytes <= most) return {Finding::Level::ok, subject, state, ""};
+  const std::string longer = state + "; the job's have " + std::to_string(chunk_bytes);
+  if (cut) return {Finding::Level::ok, subject, longer + ", and go in fragments", ""};
+  const std::uint32_t wanted = chunk_bytes + route.mtu - most;
+  return {Finding::Level::error, subject, longer,
+          "ip link set " + route.interface + " mtu " + std::to_string(wanted) +
+              ", on the switch's end too; or a smaller jobs[].chunk_bytes"};
+}
+
+Findings judge(const RouteFacts& route) {
   using enum Finding::Level;
   if (route.interface.empty())
     return {{error, "route", "no way to the switch's address: " + route.error,
@@ -171,7 +180,10 @@ Findings judge(const RouteFacts& route, std::uint32_t chunk_bytes) {
   const std::string subject = "interface " + name;
   Findings found;
   found.push_back(
-      {ok, "route", "through " + name + ", from " + config::format_ipv4(route.own_ipv4), ""});
+      {ok, "route",
+       "through " + name + ", from " + config::format_ipv4(route.own_ipv4) +
+           (route.gateway == 0 ? "" : ", by way of gateway " + config::format_ipv4(route.gateway)),
+       ""});
   if (!route.up || !route.running)
     found.push_back({error, subject, route.up ? "has no carrier" : "is down",
                      route.up ? "check the cable, or the other end of the pair"
@@ -188,7 +200,6 @@ Findings judge(const RouteFacts& route, std::uint32_t chunk_bytes) {
     found.push_back({error, subject,
                      "is a veth with transmit checksum offload: the switch sees wrong checksums",
                      "ethtool -K " + name + " tx off"});
-  found.push_back(mtu_finding(route, subject, chunk_bytes));
   return found;
 }
 

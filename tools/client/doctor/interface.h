@@ -12,6 +12,8 @@ namespace tributary::client {
 
 struct RouteFacts {
   std::string interface;       // egress interface of the route; empty: there is no route
+  int index = 0;               // of the interface
+  std::uint32_t gateway = 0;   // host order; 0: the address is on the link
   std::string error;           // why there is none
   std::uint32_t own_ipv4 = 0;  // source address, host order
   std::string own_address_on;  // the interface that holds the source address
@@ -26,9 +28,14 @@ struct RouteFacts {
 // Never throws; `destination` in host order.
 RouteFacts look_at_route(std::uint32_t destination, std::uint16_t port);
 
-// `chunk_bytes`: payload of the job's chunks, or 0 where that is not known.
-Findings judge(const RouteFacts& route, std::uint32_t chunk_bytes);
+// The route and the interface, but for its MTU.
+Findings judge(const RouteFacts& route);
+// `chunk_bytes`: payload of the job's chunks, or 0 where that is not known. `cut`: longer packets
+// go in fragments.
+Finding judge_mtu(const RouteFacts& route, std::uint32_t chunk_bytes, bool cut);
 
+// Bytes that every packet leaves for extensions (protocol rule 17).
+inline constexpr std::uint32_t kExtensionRoom = 64;
 // Payload bytes of the largest chunk that crosses an interface in one packet (protocol rule 17).
 std::uint32_t largest_chunk(std::uint32_t mtu);
 

@@ -6,11 +6,12 @@
 
 namespace tributary::client {
 
-// `ports`, `jobs`, `members`, `drops`: rows as `show` answers them. Rows that lack a key say
-// nothing.
+// Rows are as `show` answers them. Rows that lack a key say nothing.
 Findings judge_ports(const Json& ports);
-Findings judge_jobs(const Json& jobs, const Json& members);
-// Drops that hint at a mistake of configuration.
+Findings judge_jobs(const Json& jobs, const Json& tree);
+// Drops of the last minute that hint at a mistake of configuration.
 Findings judge_drops(const Json& drops);
+// Routers on the way to ranks.
+Findings judge_neighbours(const Json& neighbours);
 
 }  // namespace tributary::client
