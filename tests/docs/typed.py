@@ -24,8 +24,8 @@ def check_page(case, page, *headings, skip=()):
     shell = Shell(environment_of(build))
     case.addCleanup(shell.close)
     for step in steps:
+        status, output = shell.run(for_build(step.command, build))  # one that hangs ends the page
         with case.subTest(f"{page}:{step.line}"):
-            status, output = shell.run(for_build(step.command, build))
             case.assertEqual(status, 0, f"{step.command}\n{output}")
             case.assertTrue(tour.matches(step.output, output),
                             f"{step.command}\nprints\n{output}\nthe page shows\n" +

@@ -209,6 +209,7 @@ def test_the_packages_have_the_form_that_debian_wants(packages):
             if path.startswith("/usr/bin/") and member.isfile():
                 program = path.rpartition("/")[2]
                 assert any(re.fullmatch(rf"/usr/share/man/man[18]/{program}\.[18]\.gz", page) for page in members), path
+            assert "__pycache__" not in path, f"{name}: {path} is of programs that ran here"
         control = control_of(package)
         configurations = {path for path, member in members.items() if path.startswith("/etc/") and member.isfile()}
         assert configurations == set(control.get("conffiles", "").split()), name

@@ -64,9 +64,17 @@ TEST(PoolConfig, L3KeysAreThoseOfTheDocumentation) {
   }
   std::ifstream page(tests::source_dir() + "/docs/configuration/pool.md");
   std::vector<std::string> documented;
-  for (std::string line; std::getline(page, line);)
+  std::string example;
+  bool inside = false;
+  for (std::string line; std::getline(page, line);) {
     if (line.starts_with("| `")) documented.push_back(line);
+    if (line.starts_with("```"))
+      inside = line == "```yaml";
+    else if (inside)
+      example += line + '\n';
+  }
   EXPECT_EQ(documented, expected) << "the table should read:\n" << table;
+  EXPECT_NO_THROW((void)parse_pool_config(example, "pool.md")) << example;
 }
 
 TEST(PoolConfig, SaysWhereAndWhatIsAllowed) {
