@@ -136,8 +136,10 @@ TEST_F(SecondProcess, Rule1_NeverEndsAnEpochThatIsAlive) {
     for (std::uint32_t rank = 0; rank < 3; ++rank)
       ASSERT_EQ(cluster_->session(rank).state(), SessionState::running) << "seed " << seed;
     ASSERT_EQ(second().state(), SessionState::failed);
-    EXPECT_THAT(second().failure()->text,
-                HasSubstr("within 60 s: rank 0 is already here, from 10.77.0.1 UDP port 40000"));
+    EXPECT_THAT(
+        second().failure()->text,
+        HasSubstr(
+            "within the timeout of 60 s: rank 0 is already here, from 10.77.0.1 UDP port 40000"));
   }
 }
 
