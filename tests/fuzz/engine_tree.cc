@@ -179,7 +179,11 @@ void Play::deliver(const wire::Header& h, std::span<const std::byte> extensions,
 void Play::note(const wire::Packet& packet, aggregator::Decision decision, std::uint32_t from) {
   const wire::Header& h = packet.header;
   const Verdict v = decision.verdict;
-  if (from == kStranger) FUZZ_CHECK(v == Verdict::dropped || v == Verdict::refused);
+  // Path probes (docs/protocol/exchange.md) are anyone's, and change nothing.
+  const bool asks_the_way = h.type == PacketType::probe && h.epoch == 0;
+  if (from == kStranger)
+    FUZZ_CHECK(v == Verdict::dropped || v == Verdict::refused ||
+               (asks_the_way && (v == Verdict::answered || v == Verdict::noted)));
   if (v == Verdict::completed) {
     // Rule 5: only the parent's result completes a chunk, once.
     FUZZ_CHECK(from == kParent && h.type == PacketType::result && h.epoch == epoch_);
