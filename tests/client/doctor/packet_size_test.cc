@@ -23,6 +23,11 @@ SizeFacts over(std::uint32_t mtu_there, std::uint32_t mtu_back) {
       kChunk);
 }
 
+// A way on which every probe ends with this answer.
+SizeFacts always(ProbeAnswer answer) {
+  return try_size([&](std::uint32_t, std::uint32_t) { return answer; }, kChunk);
+}
+
 TEST(PacketSize, AWayThatTakesTheJobsPacketsIsFine) {
   const SizeFacts facts = over(packet_bytes(kChunk), packet_bytes(kChunk));
   EXPECT_EQ(facts.end, End::whole);
@@ -51,25 +56,17 @@ TEST(PacketSize, TheWayBackIsToldApart) {
 }
 
 TEST(PacketSize, AnEarlierSwitchBringsNothingBack) {
-  const SizeFacts facts = try_size(
-      [](std::uint32_t, std::uint32_t) {
-        ProbeAnswer answer;
-        answer.answered = true;
-        return answer;
-      },
-      kChunk);
+  ProbeAnswer answer;
+  answer.answered = true;
+  const SizeFacts facts = always(answer);
   EXPECT_EQ(facts.end, End::unknown);
   EXPECT_EQ(judge(facts, 1, 9000).level, Finding::Level::ok);
 }
 
 TEST(PacketSize, AnMtuThatARouterTellsIsNamed) {
-  const SizeFacts facts = try_size(
-      [](std::uint32_t, std::uint32_t) {
-        ProbeAnswer answer;
-        answer.too_long = true;
-        return answer;
-      },
-      kChunk);
+  ProbeAnswer answer;
+  answer.too_long = true;
+  const SizeFacts facts = always(answer);
   EXPECT_EQ(facts.end, End::too_long);
   EXPECT_THAT(judge(facts, 1, 1400).state, HasSubstr("longer than its MTU, 1400"));
 }
