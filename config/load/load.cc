@@ -2,6 +2,7 @@
 #include "config/load/load.h"
 
 #include "config/check/check.h"
+#include "config/plan/aggregation_memory.h"
 #include "config/schema/schema.h"
 #include "config/text/file.h"
 #include "config/text/read_context.h"
@@ -21,6 +22,8 @@ SwitchConfig read_switch_config(const Node& root, const std::string& file_name) 
   ReadContext context(file_name);
   SwitchConfig config;
   read_mapping(context, "", root, schema(), config);
+  if (!config.memory.reserve_megabytes)
+    config.memory.reserve_megabytes = default_reserve_megabytes(config.memory);
   for (auto& job : config.jobs)
     if (job.name.empty()) job.name = "job-" + std::to_string(job.id);
   check(config, context);

@@ -187,8 +187,9 @@ struct MemoryConfig {
   bool hugepages = false;
   std::uint32_t megabytes = 256;               // DPDK's
   std::uint32_t aggregation_megabytes = 1024;  // limit of sums, results and their tables
-  std::uint32_t reserve_megabytes = 0;         // of those: for jobs that a reload adds or lets grow
-  std::uint32_t spare_queues = 0;              // pairs, for ports that a reload adds
+  // Part of those for jobs that come later or grow. Reading a file fills it in; none: 0.
+  std::optional<std::uint32_t> reserve_megabytes = {};
+  std::uint32_t spare_queues = 0;  // pairs, for ports that a reload adds
 };
 
 // Results that every child has acknowledged, kept as long as there is room.

@@ -70,9 +70,13 @@ std::size_t bracket_value_bytes(const SwitchConfig& config, std::uint8_t shard) 
   return largest;
 }
 
+std::uint32_t default_reserve_megabytes(const MemoryConfig& memory) {
+  return std::min(32u, memory.aggregation_megabytes / 32);
+}
+
 std::uint32_t pool_slots(const SwitchConfig& config) {
   std::uint32_t partitions = 0;
-  bool any = config.memory.reserve_megabytes > 0;  // a reload may add some
+  bool any = reserve_megabytes(config) > 0;  // a reload may add some
   for (const JobConfig& job : config.jobs) {
     if (job.slots == SlotMode::dynamic)
       any = true;

@@ -51,14 +51,20 @@ std::size_t bracket_value_bytes(const SwitchConfig& config, std::uint8_t shard);
 // Slots of each shard that the dynamic jobs share; 0 when there are none.
 std::uint32_t pool_slots(const SwitchConfig& config);
 std::size_t shard_count(const SwitchConfig& config);
+inline std::uint32_t reserve_megabytes(const SwitchConfig& config) {
+  return config.memory.reserve_megabytes.value_or(0);
+}
+// The reserve of a file that does not say: the limit by default leaves room for it, a tighter one
+// is not spent on it.
+std::uint32_t default_reserve_megabytes(const MemoryConfig& memory);
 // The engine's shards: where memory is reserved for later jobs, these may have the maximum.
 inline std::size_t engine_shards(const SwitchConfig& config) {
-  return config.memory.reserve_megabytes > 0 ? kMaxShards : shard_count(config);
+  return reserve_megabytes(config) > 0 ? kMaxShards : shard_count(config);
 }
 // Memory for jobs that a reload adds.
 inline std::uint64_t reserve_bytes(const SwitchConfig& config) {
   return config.share ? config.share->reserve_bytes
-                      : std::uint64_t{config.memory.reserve_megabytes} << 20;
+                      : std::uint64_t{reserve_megabytes(config)} << 20;
 }
 inline std::uint64_t cache_bytes(const SwitchConfig& config) {
   return config.share ? config.share->cache_bytes : std::uint64_t{config.cache.megabytes} << 20;
@@ -66,7 +72,7 @@ inline std::uint64_t cache_bytes(const SwitchConfig& config) {
 // The most jobs at any time: a reload may add some if memory is reserved for them.
 inline std::size_t job_places(const SwitchConfig& config) {
   constexpr std::size_t kSpare = 32;
-  return config.jobs.size() + (config.memory.reserve_megabytes > 0 ? kSpare : 0);
+  return config.jobs.size() + (reserve_megabytes(config) > 0 ? kSpare : 0);
 }
 
 struct BufferClass {

@@ -84,8 +84,7 @@ std::optional<std::uint8_t> plane_on(const SwitchConfig& config, const JobConfig
 LcoreShare lcore_share(const SwitchConfig& config, std::size_t lcore) {
   const std::size_t lcores = lcore_count(config);
   LcoreShare share;
-  share.reserve_bytes =
-      mebibytes(config.memory.reserve_megabytes) / lcores / kCacheLine * kCacheLine;
+  share.reserve_bytes = mebibytes(reserve_megabytes(config)) / lcores / kCacheLine * kCacheLine;
   share.names_bytes = mebibytes(config.names.megabytes) / lcores;
   share.has_pool = pool_lcore(config) == lcore;
   std::uint64_t completion_left = mebibytes(config.completion.megabytes);

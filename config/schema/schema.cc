@@ -158,10 +158,10 @@ const Fields<MemoryConfig>& memory_fields() {
              "Most that sums, results and their tables may take, in MiB; reserved at start, on top "
              "of `megabytes`. `--check` prints how much the jobs need."),
       scalar("reserve_megabytes", &MemoryConfig::reserve_megabytes,
-             integer<std::uint32_t>(0, 1 << 20),
-             "Part of `aggregation_megabytes` that is reserved at start for jobs that a reload "
-             "adds or lets grow, in "
-             "MiB. 0: a reload has only the memory of the jobs that it removes."),
+             or_absent(integer<std::uint32_t>(0, 1 << 20)),
+             "Part of `aggregation_megabytes` that is reserved at start for jobs that come later "
+             "or grow, in MiB. Left out: 32, and at most 1/32 of `aggregation_megabytes`. "
+             "0: later jobs have only the memory of those that go."),
       scalar("spare_queues", &MemoryConfig::spare_queues,
              integer<std::uint32_t>(0, kMaxPorts * kMaxQueues),
              "Pairs of queues of ports that a reload may add, for which packet buffers are "

@@ -1,6 +1,7 @@
 // Reading and writing topologies.
 #include "config/topology/topology.h"
 
+#include "config/plan/aggregation_memory.h"
 #include "config/text/file.h"
 #include "config/topology/topology_tree.h"
 
@@ -29,6 +30,9 @@ Topology read_topology(const Node& root, const std::string& file_name) {
   ReadContext context(file_name);
   Topology topology;
   read_mapping(context, "", root, topology_schema(), topology);
+  for (auto& sw : topology.switches)
+    if (!sw.config.memory.reserve_megabytes)
+      sw.config.memory.reserve_megabytes = default_reserve_megabytes(sw.config.memory);
   for (auto& job : topology.jobs)
     if (job.config.name.empty()) job.config.name = "job-" + std::to_string(job.config.id);
   use_active_uplinks(topology, context);

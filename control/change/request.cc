@@ -30,18 +30,30 @@ PlaceHostRequest place_host_request(const ordered_json& request) {
 }
 
 SetRequest set_request(const ordered_json& request) {
-  check_keys(request, {"command", "values", "dry_run"});
+  check_keys(request, {"command", "values", "remove", "unset_all", "dry_run"});
   SetRequest wish;
   if (const auto dry = request.find("dry_run"); dry != request.end()) {
     if (!dry->is_boolean()) throw std::invalid_argument("\"dry_run\" must be true or false");
     wish.dry_run = dry->get<bool>();
   }
-  const auto values = request.find("values");
-  if (values == request.end() || !values->is_object() || values->empty() ||
-      values->size() > kMostSetKeys)
+  if (const auto all = request.find("unset_all"); all != request.end()) {
+    if (*all != true || request.contains("values") || request.contains("remove"))
+      throw std::invalid_argument("\"unset_all\" must be true, without \"values\" or \"remove\"");
+    wish.unset_all = true;
+    return wish;
+  }
+  if (const auto remove = request.find("remove"); remove != request.end()) {
+    const auto is_text = [](const ordered_json& path) { return path.is_string(); };
+    if (!remove->is_array() || !std::all_of(remove->begin(), remove->end(), is_text))
+      throw std::invalid_argument("\"remove\" must be a list of paths");
+    wish.remove = remove->get<std::vector<std::string>>();
+  }
+  const ordered_json values = request.value("values", ordered_json::object());
+  const std::size_t count = values.size() + wish.remove.size();
+  if (!values.is_object() || count == 0 || count > kMostSetKeys)
     throw std::invalid_argument("\"values\" must be an object of 1 to " +
                                 std::to_string(kMostSetKeys) + " paths and their values");
-  for (const auto& [path, value] : values->items()) {
+  for (const auto& [path, value] : values.items()) {
     if (!value.is_string() && !value.is_null())
       throw std::invalid_argument("the value of '" + path + "' must be a string, or null");
     wish.values.emplace_back(

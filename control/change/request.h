@@ -14,8 +14,10 @@
 //   {"command":"assign","forget_term":true}  →  the same; the next document may have any term
 //   {"command":"reload"}               →  {"ok":true,"data":"jobs: 1 changed; 0 as before"}
 //   {"command":"set","values":{"ports.w0.storm.broadcast":"1000","switch.idle_sleep_max":null},
-//    "dry_run":false}                  →  {"ok":true,"data":{"keys":[...],"change":"changed: ...",
-//                                          "dry_run":false}}; null: as in the file
+//    "remove":["jobs.1"],"dry_run":false}  →  {"ok":true,"data":{"keys":[...],
+//                                          "change":"changed: ...","kept":true,"dry_run":false}};
+//                                          null: as in the file
+//   {"command":"set","unset_all":true,"dry_run":false}  →  the same
 //   anything else                      →  {"ok":false,"error":"what is wrong; what is allowed"}
 #pragma once
 
@@ -72,8 +74,10 @@ using ReloadFunction = std::function<std::string()>;
 
 struct SetRequest {
   // Paths and values as in the configuration file; nullopt: the file's value.
-  std::vector<std::pair<std::string, std::optional<std::string>>> values;
+  std::vector<std::pair<std::string, std::optional<std::string>>> values = {};
   bool dry_run = false;
+  std::vector<std::string> remove = {};  // elements of lists of mappings
+  bool unset_all = false;                // instead: nothing is overridden any more
 };
 inline constexpr std::size_t kMostSetKeys = 32;
 // Returns the result, key by key.

@@ -38,14 +38,29 @@ void check_set(std::string_view line) {
       "jobs: [{id: 1, workers: 2}]\n",
       "f", "");
   const auto set = [](const control::SetRequest& request) -> nlohmann::ordered_json {
-    FUZZ_CHECK(!request.values.empty() && request.values.size() <= control::kMostSetKeys);
+    const std::size_t count = request.values.size() + request.remove.size();
+    FUZZ_CHECK(request.unset_all ? count == 0 : count >= 1 && count <= control::kMostSetKeys);
     config::Document document = kDocument;
     for (const auto& [path, value] : request.values) {
+      if (value && config::is_element_text(*value)) {
+        config::Member member = config::find_member(document, path);
+        config::Node element = config::parse_element(member, *value);
+        member.name = config::child_of(&element, member.key)->text;
+        config::put_element(document, member, element);
+        FUZZ_CHECK(member.name.empty() || config::element_at(document, member) != nullptr);
+        (void)config::parse_yaml(config::text_of(element));
+        continue;
+      }
       const config::Place place = config::find_place(document, path);
       FUZZ_CHECK(config::find_place(document, place.path).path == place.path);
       if (!value) continue;
       config::put_value(document, place, config::parse_value(place.path, *value));
       FUZZ_CHECK(config::value_at(document, place) != nullptr);
+    }
+    for (const std::string& path : request.remove) {
+      const config::Member member = config::find_member(document, path);
+      config::remove_element(document, member);
+      FUZZ_CHECK(config::element_at(document, member) == nullptr);
     }
     try {
       (void)config::switch_config(document);

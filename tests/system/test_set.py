@@ -1,4 +1,4 @@
-"""`tributary set`: single keys of a running switch, seen to work, refused, taken back, dropped by a reload.
+"""`tributary set`: keys and elements of a running switch, seen to work, refused, taken back, kept.
 And that who asks how things stand waits neither for a reload nor for another client."""
 
 import contextlib
@@ -44,7 +44,7 @@ def test_keys_change_while_a_job_runs(bed, loop, tell, launch):
     said = tell("set", "forwarding.fdb_ageing", "1s", "ports.w2.storm.broadcast", "1")
     assert "forwarding.fdb_ageing: 300s (default) -> 1s" in said
     assert "changed: ports[2].storm.broadcast, forwarding.fdb_ageing" in said
-    assert "a reload or a restart drops it" in said
+    assert "over the file, until `tributary unset`" in said
     loop.wait(
         lambda: "w2" not in {row["port"] for row in bed.switch.show("fdb")},
         PATIENCE_S,
@@ -76,12 +76,12 @@ def test_an_idle_switch_sleeps_as_it_is_told(bed, loop, tell):
 
     tell("set", "switch.idle_sleep_max", "60ms")
     loop.wait(lambda: longest() > 40, PATIENCE_S, "the loop to sleep longer than before")
-    said = tell("set", "switch.idle_sleep_max", "--default")
+    said = tell("unset", "switch.idle_sleep_max")
     assert "switch.idle_sleep_max: 60ms -> " in said
     assert bed.switch.show("overrides") == []
 
 
-def test_what_is_refused_and_what_a_reload_drops(bed, tell):
+def test_what_is_refused_and_what_a_reload_keeps(bed, tell):
     before = bed.switch.client("show", "config", "--socket", bed.switch.socket)
     for words, why in {
         ("switch.slots", "128"): "switch.slots: only a restart changes it",
@@ -91,10 +91,15 @@ def test_what_is_refused_and_what_a_reload_drops(bed, tell):
         ("ports.w0.mtu",): "has no value",
         ("ports.w0.vlan.allowed[1]", "7"): r"the list has 0 elements, \[\]; allowed: 0 to 0",
         ("ports.w0.storm.broadcast", "1", "switch.slots", "128"): "only a restart",
-        ("ports.w0.storm.broadcast", "--default"): "was not set",
+        ("forwarding.fdb_ageing", "-5"): "'-5' .*allowed: 1s to",
+        ("jobs.7", "{workers: 0}"): r"jobs\[1\].workers: .*allowed: ",
     }.items():
         with pytest.raises(Exception, match=why):
             tell("set", *words)
+    with pytest.raises(Exception, match="was not set"):
+        tell("unset", "ports.w0.storm.broadcast")
+    with pytest.raises(Exception, match="jobs.9: is not there"):
+        tell("set", "--remove", "jobs.9")
     said = tell("set", "ports.w0.storm.broadcast", "1000", "--dry-run")
     assert "would be: changed: ports[0].storm.broadcast" in said
     assert bed.switch.client("show", "config", "--socket", bed.switch.socket) == before
@@ -111,7 +116,9 @@ def test_what_is_refused_and_what_a_reload_drops(bed, tell):
     content["ports"][0].setdefault("storm", {})["multicast"] = 9
     file.write_text(yaml.safe_dump(content, sort_keys=False))
     said = tell("reload")
-    assert "dropped what was set: ports.w0.storm.broadcast (1000), jobs.1.lease (7s)" in said
+    assert "still set: ports.w0.storm.broadcast (1000), jobs.1.lease (7s)" in said
+    assert [row["state"] for row in bed.switch.show("overrides")] == ["in force"] * 2
+    tell("unset", "--all")
     assert bed.switch.show("overrides") == []
     assert "nothing changed" in tell("reload")
     assert "multicast: 9 -> 10" in tell("set", "ports.w0.storm.multicast", "10")
@@ -152,8 +159,71 @@ def test_an_element_of_a_list_is_set(bed, tell):
             tell("set", *words)
     with pytest.raises(Exception, match=r"ports\[0\].vlan.allowed\[1\]: '5000' .*allowed: 1 to"):
         tell("set", "ports.w0.vlan.allowed[1]", "5000")
-    tell("set", "ports.w0.vlan.allowed", "ports.w0.vlan.mode", "--default")
+    tell("unset", "ports.w0.vlan.allowed", "ports.w0.vlan.mode")
     assert bed.switch.show("overrides") == []
+
+
+def test_jobs_and_ports_come_and_go_and_outlive_a_restart(bed, loop, tell, launch):
+    """C1: with the memory of a file that reserves none by itself, beside a job that runs."""
+    running = launch(bed).start([SMALL], ports=(0, 1))
+    for worker in running:
+        worker.wait_event("progress")
+    said = tell("set", "jobs.7", "{workers: 2, chunk_bytes: 4096, arithmetic: modular}")
+    assert "jobs: 7 added; 1 as before" in said
+    few = [dict(SMALL, repeat=3)]
+
+    def run_job(job):
+        for worker in launch(bed).start(few, job=job, ports=(1, 2)):
+            worker.finish()
+
+    run_job(7)
+    for worker in running:
+        assert worker.process.running and all(op["exact"] for op in worker.of("progress"))
+        worker.process.stop()
+    said = tell("set", "--remove", "jobs.1", "ports.w0")
+    assert "ports.w0: {name: w0, devargs: " in said and "-> none" in said
+
+    before = bed.switch.show("overrides")
+    bed.switch.stop()
+    bed.switch.start()
+    assert bed.switch.show("overrides") == before
+    assert [row["port"] for row in bed.switch.show("ports")] == ["w1", "w2"]
+    assert {row["job"] for row in bed.switch.show("jobs")} == {7}
+    run_job(7)
+    assert "jobs: 1 added, 7 removed" in tell("unset", "--all")
+    assert {row["port"] for row in bed.switch.show("ports")} == {"w0", "w1", "w2"}
+
+
+def test_a_rule_comes_at_its_place(bed, tell):
+    assert ping(bed, 0, worker_address(1))
+    tell("set", "acl.rules.icmp", "{action: allow, protocol: icmp}")
+    tell("set", "acl.rules[0]", "{name: no-echo, action: deny, protocol: icmp, port: w0}")
+    assert [row["rule"] for row in bed.switch.show("acl")][:2] == ["no-echo", "icmp"]
+    assert not ping(bed, 0, worker_address(1), "-q")
+    tell("set", "--remove", "acl.rules.no-echo")
+    assert ping(bed, 0, worker_address(1), "-q", "-n")
+
+
+def test_a_bad_override_is_set_aside_and_the_switch_starts(bed, tell):
+    tell("set", "jobs.7", "{workers: 2}", "forwarding.fdb_ageing", "60s")
+    bed.switch.stop()
+    file = bed.run / "switchd.overrides"
+    gone = "- {path: ports.x, element: {name: x, devargs: \"net_af_packet9,iface=gone0\", mtu: 9000}}\n"
+    contradiction = "- {path: jobs.8, element: {id: 8, workers: 2, members: [{rank: 0, port: nowhere}]}}\n"
+    file.write_text(file.read_text() + gone + contradiction)
+    bed.switch.start()
+    rows = {row["path"]: row["state"] for row in bed.switch.show("overrides")}
+    assert rows["jobs.7"] == rows["forwarding.fdb_ageing"] == "in force"
+    assert "there is no interface 'gone0' here" in rows["ports.x"], rows
+    assert "nowhere" in rows["jobs.8"], rows
+    assert "set aside: ports.x" in "\n".join(bed.switch.process.stderr)
+    assert {row["job"] for row in bed.switch.show("jobs")} == {1, 7}
+
+    bed.switch.stop()
+    file.write_text("- {path")
+    bed.switch.start()
+    assert bed.switch.show("overrides") == []
+    assert (bed.run / "switchd.overrides.damaged").read_text() == "- {path"
 
 
 class SilentPeer:

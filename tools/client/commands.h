@@ -23,6 +23,7 @@ void add_events(cli::App& app);
 void add_top(cli::App& app);
 void add_reload(cli::App& app);
 void add_set(cli::App& app);
+void add_unset(cli::App& app);
 void add_capture(cli::App& app);
 void add_trace(cli::App& app);
 void add_allreduce(cli::App& app, int& exit_status);

@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
   add_forget_term(app);
   add_reload(app);
   add_set(app);
+  add_unset(app);
   add_capture(app);
   add_trace(app);
   add_allreduce(app, exit_status);

@@ -1,28 +1,13 @@
 #include "tools/daemon/assigned_files.h"
 
 #include <charconv>
-#include <cstdio>
 #include <filesystem>
-#include <system_error>
 
 #include "config/text/file.h"
+#include "tools/daemon/put_aside.h"
 #include "tools/program/output_file.h"
 
 namespace tributary::tools {
-namespace {
-
-// A line about the file, which is put aside if that is wanted.
-std::string damage_of(const std::string& path, const std::string& why, bool put_aside,
-                      const char* instead) {
-  std::string line = path + ": is damaged (" + why + "); the switch starts " + instead;
-  if (!put_aside) return line;
-  const std::string aside = path + ".damaged";
-  std::error_code error;
-  std::filesystem::rename(path, aside, error);
-  return line + (error ? "; it cannot be put aside: " + error.message() : "; kept as " + aside);
-}
-
-}  // namespace
 
 std::optional<std::uint64_t> AssignedFiles::load_term(bool put_aside, Kept& kept) const {
   if (!std::filesystem::exists(term_path_)) return std::nullopt;

@@ -4,11 +4,11 @@
 //
 // The first SIGINT or SIGTERM stops it gracefully: every job is told, ports are closed, exit 0.
 // A second one ends the process at once. SIGHUP, or `reload` on the control socket, reads the
-// configuration anew; `set` changes single keys of it; `assign` brings a manager's document, which
-// --assigned keeps for the next start.
+// configuration anew; `set` changes single keys of it, which --overrides keeps for the next start;
+// `assign` brings a manager's document, which --assigned keeps.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -23,6 +23,8 @@
 #include "config/topology/document.h"
 #include "config/topology/topology.h"
 #include "control/capture/capture.h"
+#include "control/change/changer.h"
+#include "control/change/changes.h"
 #include "control/change/drain.h"
 #include "control/change/exclude.h"
 #include "control/change/place_host.h"
@@ -31,10 +33,10 @@
 #include "control/collisions/collision_watch.h"
 #include "control/events/event_log.h"
 #include "control/events/event_watch.h"
+#include "control/events/tell.h"
 #include "control/metrics/metrics.h"
 #include "control/show/show.h"
 #include "control/socket/socket_server.h"
-#include "control/stragglers/straggler_watch.h"
 #include "control/telemetry/report_thread.h"
 #include "dataplane/port/eal.h"
 #include "dataplane/port/kernel_interface.h"
@@ -44,6 +46,7 @@
 #include "tools/daemon/assigned_files.h"
 #include "tools/daemon/daemon.h"
 #include "tools/daemon/log.h"
+#include "tools/daemon/overrides_file.h"
 #include "tools/program/cpu_check.h"
 #include "tools/program/standard_output.h"
 
@@ -54,6 +57,7 @@ struct Options {
   std::string config_path;
   std::string node;
   std::string assigned_path;
+  std::string overrides_path;
   std::string dpdk_log_level = "error";
   std::string log_level = "info";
   std::string log_format = "text";
@@ -135,99 +139,10 @@ void print_ports(const dataplane::Switch& sw) {
   });
 }
 
-// Puts another configuration in the place of the one that runs. The straggler watch is of one set
-// of jobs: each has its own.
-class Changer {
- public:
-  using Report = std::function<void(const std::string&)>;
-  Changer(dataplane::Switch& sw, Report report)
-      : switch_(sw), report_(std::move(report)), watch_(std::in_place, sw, report_) {}
-
-  // One thread at a time. Throws as Switch::apply().
-  config::Change apply(const config::SwitchConfig& next) {
-    if (switch_.config().jobs == next.jobs) return switch_.apply(next);
-    watch_.reset();
-    config::Change change;
-    try {
-      change = switch_.apply(next);
-    } catch (...) {
-      watch_.emplace(switch_, report_);
-      throw;
-    }
-    watch_.emplace(switch_, report_);
-    return change;
-  }
-
- private:
-  dataplane::Switch& switch_;
-  const Report report_;
-  std::optional<control::StragglerWatch> watch_;
-};
-
 // Where events go besides the ring that `show events` reads.
 void write_event(const control::Event& event) {
   const std::string job = event.job ? "job " + std::to_string(*event.job) + ": " : "";
   tools::write_log(event.level, job + event.text);
-}
-
-// Puts lines about the switch as a whole into the event log.
-class Tell {
- public:
-  explicit Tell(control::EventLog& log) : log_(log) {}
-  void operator()(const std::string& line) const { add(LogLevel::notice, line); }
-  void warn(const std::string& line) const { add(LogLevel::warning, line); }
-
- private:
-  void add(LogLevel level, const std::string& line) const {
-    log_.add({std::chrono::system_clock::now(), level, "switch", {}, line});
-  }
-  control::EventLog& log_;
-};
-
-std::string reloaded(const std::string& path, const std::string& text, const Tell& tell) {
-  tell("reloaded " + path + ": " + text);
-  return text;
-}
-
-std::string reload(control::RunningConfig& running, const std::string& path, const Tell& tell) try {
-  return reloaded(path, running.reload(), tell);
-} catch (const control::TakenButNotWhole& change) {
-  tell.warn("reloaded " + path + ": " + change.what());
-  throw;
-} catch (const std::exception& error) {
-  tell.warn(std::string("not reloaded: ") + error.what());
-  throw;
-}
-
-// No client waits for an answer, so errors go to the log.
-void reload_on_signal(control::RunningConfig& running, const std::string& path, const Tell& tell) {
-  try {
-    reloaded(path, running.reload_patiently(), tell);
-  } catch (const control::TakenButNotWhole& change) {
-    tell.warn("reloaded " + path + ": " + change.what());
-  } catch (const std::exception& error) {
-    tell.warn(std::string("not reloaded: ") + error.what());
-  }
-}
-
-nlohmann::ordered_json set_keys(control::RunningConfig& running, const control::SetRequest& request,
-                                const Tell& tell) try {
-  nlohmann::ordered_json answer = running.set(request);
-  if (request.dry_run) return answer;
-  for (const auto& key : answer["keys"])
-    tell("set " + key["path"].get<std::string>() + ": " + key["from"].get<std::string>() + " -> " +
-         key["to"].get<std::string>());
-  return answer;
-} catch (const control::TakenButNotWhole& change) {
-  tell.warn(std::string("set: ") + change.what());
-  throw;
-}
-
-// A change that holds, but for a part of it, is made.
-void remedy_collisions(control::RunningConfig& running, const control::CollisionRemedy& remedy,
-                       const Tell& tell) try {
-  set_keys(running, {.values = {{remedy.key, remedy.value}}}, tell);
-} catch (const control::TakenButNotWhole&) {  // told
 }
 
 // The span that `show events` asks for: "" for all, or seconds; nullopt: another table.
@@ -249,21 +164,8 @@ control::ShowAnswer answer_show(const std::string& what, control::Show& show,
   return show.answer(what);
 }
 
-nlohmann::ordered_json assign(control::RunningConfig& running, control::AssignRequest request,
-                              const Options& options, const Tell& tell) {
-  if (options.assigned_path.empty())
-    throw std::invalid_argument("the switch was started without --assigned, so it has no manager");
-  if (!request.forget_term) request.text = config::read_file(request.file);
-  nlohmann::ordered_json answer = running.assign(request);
-  if (request.forget_term) tell("the manager's term is forgotten: the next document may have any");
-  if (!request.dry_run && !answer["change"].get<std::string>().empty())
-    tell("assigned, revision " + answer["version"]["revision"].dump() + ": " +
-         answer["change"].get<std::string>());
-  return answer;
-}
-
 std::vector<std::uint32_t> drain(dataplane::Switch& sw, const control::DrainRequest& request,
-                                 const Tell& tell) {
+                                 const control::Tell& tell) {
   std::vector<std::uint32_t> jobs = control::drain_jobs(sw, request);
   if (!jobs.empty())
     tell(control::list_of_jobs(jobs) +
@@ -272,33 +174,79 @@ std::vector<std::uint32_t> drain(dataplane::Switch& sw, const control::DrainRequ
 }
 
 struct Start {
-  config::SwitchConfig config;  // by both documents
+  config::SwitchConfig config;  // by all documents
   config::Document document;
   tools::AssignedFiles::Kept kept;  // of what a manager assigned before the switch stopped
+  config::Overrides overrides;
 };
+
+// Throws where a port of the configuration, unlike those of the switch's own file, keeps the switch
+// from starting.
+void check_other_ports(const config::SwitchConfig& own, const config::SwitchConfig& config) {
+  for (const auto& port : config.ports) {
+    const auto same = [&](const config::PortConfig& other) {
+      return other.devargs == port.devargs && other.required == port.required;
+    };
+    if (std::any_of(own.ports.begin(), own.ports.end(), same)) continue;
+    std::string wrong = dataplane::check_devargs(port);
+    const auto missing = dataplane::missing_interface(config::parse_devargs(port.devargs));
+    if (port.required && !missing.empty()) wrong = "there is no interface '" + missing + "' here";
+    if (!wrong.empty())
+      throw std::invalid_argument("port " + port.name + " (" + port.devargs + "): " + wrong);
+  }
+}
+
+// Puts what was set before the switch stopped over its file.
+void load_overrides(const Options& options, Start& start) {
+  const bool only_looks = options.check || options.print_config;
+  auto kept = tools::OverridesFile(options.overrides_path).load(!only_looks);
+  if (!kept.damage.empty()) report_warning(kept.damage);
+  const auto whole = [&](const config::Document& document) {
+    config::SwitchConfig config = config::switch_config(document);
+    if (start.kept.document) config = config::merged(std::move(config), *start.kept.document);
+    return config;
+  };
+  config::settle(
+      start.document, start.kept.document.has_value(),
+      [&](const config::Document& document) { check_other_ports(start.config, whole(document)); },
+      kept.overrides);
+  for (const config::Override& one : kept.overrides)
+    if (!one.aside.empty())
+      report_warning(options.overrides_path + ": set aside: " + one.path + " (" +
+                     config::text_of(one) + "): " + one.aside);
+  start.config = whole(config::overridden(start.document, kept.overrides));
+  start.overrides = std::move(kept.overrides);
+}
 
 Start load(const Options& options, const std::string& text) {
   Start start;
   start.document = config::parse_document(text, options.config_path, options.node);
   start.config = config::switch_config(start.document);
-  if (options.assigned_path.empty()) return start;
-  const bool only_looks = options.check || options.print_config;
-  start.kept = tools::AssignedFiles(options.assigned_path).load(!only_looks);
-  for (const std::string& line : start.kept.damage) report_warning(line);
-  if (start.kept.document)
-    start.config = config::merged(std::move(start.config), *start.kept.document);
+  if (!options.assigned_path.empty()) {
+    const bool only_looks = options.check || options.print_config;
+    start.kept = tools::AssignedFiles(options.assigned_path).load(!only_looks);
+    for (const std::string& line : start.kept.damage) report_warning(line);
+    if (start.kept.document)
+      start.config = config::merged(std::move(start.config), *start.kept.document);
+  }
+  if (!options.overrides_path.empty()) load_overrides(options, start);
   return start;
 }
 
 // The actions of the running configuration: read the file, compare, apply, keep.
 control::RunningConfig::Shell shell(const Options& options, dataplane::Switch& sw,
-                                    Changer& changer) {
+                                    control::Changer& changer) {
   const tools::AssignedFiles files(options.assigned_path);
-  return {[&options] { return config::read_file(options.config_path); },
-          [&sw](const config::SwitchConfig& next) { return sw.compare(next); },
-          [&changer](const config::SwitchConfig& next) { return changer.apply(next); },
-          [files](const std::string& text) { files.keep(text); },
-          [files](std::uint64_t term) { files.keep_term(term); }};
+  control::RunningConfig::Shell shell{
+      [&options] { return config::read_file(options.config_path); },
+      [&sw](const config::SwitchConfig& next) { return sw.compare(next); },
+      [&changer](const config::SwitchConfig& next) { return changer.apply(next); },
+      [files](const std::string& text) { files.keep(text); },
+      [files](std::uint64_t term) { files.keep_term(term); }};
+  if (!options.overrides_path.empty())
+    shell.keep_overrides = [file = tools::OverridesFile(options.overrides_path)](
+                               const std::string& text) { file.keep(text); };
+  return shell;
 }
 
 int serve(Start start, const Options& options) {
@@ -308,19 +256,21 @@ int serve(Start start, const Options& options) {
   environment.log_level = options.dpdk_log_level;
   const dataplane::Eal eal(dataplane::eal_arguments(config, environment));
   control::EventLog log(write_event);
-  const Tell tell(log);
+  const control::Tell tell(log);
   dataplane::Switch sw(config, tell);
   control::Show show(sw);
   std::optional<control::MetricsServer> metrics;
   if (!config.metrics_listen.empty()) metrics.emplace(config.metrics_listen, sw);
-  std::optional<Changer> changer(std::in_place, sw, tell);
+  std::optional<control::Changer> changer(std::in_place, sw, tell);
   std::optional<control::EventWatch> events(
       std::in_place, [&sw] { return control::look_at(sw); }, log);
   control::RunningConfig running(std::move(start.document), shell(options, sw, *changer),
-                                 std::move(start.kept.document), start.kept.latest);
+                                 std::move(start.kept.document), start.kept.latest,
+                                 std::move(start.overrides));
+  control::Changes changes(running, tell, options.config_path, !options.assigned_path.empty());
   std::optional<control::CollisionWatch> collisions(
       std::in_place, sw, tell,
-      [&](const control::CollisionRemedy& remedy) { remedy_collisions(running, remedy, tell); });
+      [&](const control::CollisionRemedy& remedy) { changes.remedy(remedy); });
   std::optional<control::ReportThread> reports;
   if (config.telemetry.enabled()) reports.emplace(sw);
   std::optional<control::CaptureServer> captures(std::in_place, sw, tell);
@@ -335,12 +285,10 @@ int serve(Start start, const Options& options) {
                 return answer_show(what, show, running, *collisions, log);
               },
               [&](const control::ExcludeRequest& wish) { return control::exclude_rank(sw, wish); },
-              [&] { return reload(running, options.config_path, tell); },
+              [&] { return changes.reload(); },
               [&](const control::PlaceHostRequest& wish) { return control::place_hosts(sw, wish); },
-              [&](const control::SetRequest& wish) { return set_keys(running, wish, tell); },
-              [&](const control::AssignRequest& wish) {
-                return assign(running, wish, options, tell);
-              },
+              [&](const control::SetRequest& wish) { return changes.set(wish); },
+              [&](const control::AssignRequest& wish) { return changes.assign(wish); },
               [&](const control::DrainRequest& wish) { return drain(sw, wish, tell); });
         },
         control::SocketServer::Options{
@@ -354,8 +302,7 @@ int serve(Start start, const Options& options) {
     print_ports(sw);
   }
   daemon.announce_ready(options.ready_fd);
-  daemon.wait({[&] { reload_on_signal(running, options.config_path, tell); },
-               [&sw] { return sw.heartbeat(); }});
+  daemon.wait({[&] { changes.reload_on_signal(); }, [&sw] { return sw.heartbeat(); }});
   socket.reset();  // no client may ask a loop that no longer answers
   captures.reset();
   collisions.reset();  // which changes jobs
@@ -414,6 +361,8 @@ int main(int argc, char** argv) {
   app.add_option("--node", options.node, "which switch of the file, if that is a topology");
   app.add_option("--assigned", options.assigned_path,
                  "file that keeps what a manager assigns, for the next start");
+  app.add_option("--overrides", options.overrides_path,
+                 "file that keeps what `tributary set` changes, for the next start");
   app.add_flag("--check", options.check, "check the configuration, print every mistake, exit");
   app.add_flag("--print-config", options.print_config, "print it with all defaults, exit");
   app.add_ready_fd(options.ready_fd);

@@ -1,4 +1,4 @@
-// Paths of single keys find what they mean in a document, and hostile ones are refused in words.
+// Values of single keys in a document, and hostile ones that are refused in words.
 #include "config/change/override.h"
 
 #include <gmock/gmock.h>
@@ -70,17 +70,6 @@ std::string value_refusal(const std::string& value) {
   return "";
 }
 
-TEST_F(OverrideTest, ElementsAreNamedByNameIdOrPlace) {
-  EXPECT_EQ(text_at("ports.w0.storm.broadcast"), "7");
-  EXPECT_EQ(text_at("ports[0].storm.broadcast"), "7");
-  EXPECT_EQ(find_place(document, "ports[1].storm.multicast").path, "ports.w0.5.storm.multicast");
-  EXPECT_EQ(text_at("ports.w0.5.storm.broadcast"), "none");  // the longest name that fits
-  EXPECT_EQ(text_at("jobs.12.workers"), "2");
-  EXPECT_EQ(find_place(document, "jobs.train.lease").path, "jobs.12.lease");
-  EXPECT_EQ(find_place(document, "jobs.1.lease").fallback, "10s");
-  EXPECT_EQ(text_at("jobs.12.members.1.port"), "w0");
-}
-
 TEST_F(OverrideTest, WhatIsPutThereIsReadAsFromAFile) {
   put("ports.w0.storm.broadcast", "1000");
   put("ports.w0.5.storm.multicast", "5");  // below a key that holds nothing
@@ -106,23 +95,6 @@ TEST_F(OverrideTest, ErrorsNameTheKeyAndNoPlaceInTheFile) {
     EXPECT_THAT(errors.what(), StartsWith("f.yaml: ports[0].storm.broadcast: 'many' "));
     EXPECT_THAT(errors.what(), HasSubstr("allowed: 0 to "));
   }
-}
-
-TEST_F(OverrideTest, KeysThatNobodyKnowsAreNamedWithTheNearest) {
-  EXPECT_THAT(refusal("forwarding.fdb_agein"),
-              StartsWith("forwarding.fdb_agein: unknown key; did you mean 'fdb_ageing'?; allowed"));
-  EXPECT_THAT(refusal("port.w0.mtu"), HasSubstr("did you mean 'ports'?"));
-  EXPECT_THAT(refusal("ports.w9.mtu"),
-              testing::AllOf(HasSubstr("ports: has no 'w9.mtu'"), HasSubstr("w0, w0.5")));
-  EXPECT_THAT(refusal("ports"), HasSubstr("is a list; name one of its elements: w0, w0.5"));
-  EXPECT_THAT(refusal("ports.w0"), HasSubstr("holds other keys; name one of them: name, devargs"));
-  EXPECT_THAT(refusal("ports.w0.storm"), HasSubstr("name one of them: broadcast, multicast"));
-  EXPECT_THAT(refusal("ports.w0.mtu.x"), HasSubstr("has no keys of its own"));
-  EXPECT_THAT(refusal("ports.w0.mtu[0]"), HasSubstr("ports.w0.mtu: is no list"));
-  EXPECT_THAT(refusal("acl.rules"), HasSubstr("there are none"));
-  for (const char* naming :
-       {"ports.w0.name", "jobs.12.id", "jobs.12.name", "jobs.12.members.1.rank"})
-    EXPECT_THAT(refusal(naming), HasSubstr("only the file changes it")) << naming;
 }
 
 // An element of a list of values changes the list, as the document has it by then.
@@ -160,33 +132,52 @@ TEST_F(OverrideTest, O1_AnElementOfAListIsNamedByItsPlace) {
       testing::AllOf(HasSubstr("ports[0].vlan.allowed[1]: '5000' "), HasSubstr("allowed: ")));
 }
 
-TEST_F(OverrideTest, HostilePathsAreRefused) {
-  for (const std::string path : {"",
-                                 ".",
-                                 "..",
-                                 "[",
-                                 "[0]",
-                                 "ports[",
-                                 "ports[]",
-                                 "ports[9].mtu",
-                                 "ports[-1].mtu",
-                                 "ports[99999999999999999999].mtu",
-                                 "ports.",
-                                 "ports..mtu",
-                                 "switch.",
-                                 "ports[0]mtu",
-                                 "\xFF\x01",
-                                 "ports.w0.\n",
-                                 "switches[0].id",
-                                 "ports.w0.vlan.allowed[",
-                                 "ports.w0.vlan.allowed[]",
-                                 "ports.w0.vlan.allowed[-1]",
-                                 "ports.w0.vlan.allowed[0]]",
-                                 "ports.w0.vlan.allowed[99999999999999999999]",
-                                 "ports.w0.vlan.allowed[0][0]"})
-    EXPECT_NE(refusal(path), "") << path;
-  EXPECT_THAT(refusal(std::string(kMostPathBytes + 1, 'a')), HasSubstr("allowed: 1 to 256"));
-  EXPECT_THAT(refusal("switch.\x01\n"), HasSubstr("unknown key"));
+std::string element_refusal(const Member& member, const std::string& text) {
+  try {
+    (void)parse_element(member, text);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST_F(OverrideTest, ElementsAreReplacedComeAndGo) {
+  const auto put_element = [&](const std::string& path, const std::string& text) {
+    Member member = find_member(document, path);
+    Node element = parse_element(member, text);
+    member.name = child_of(&element, member.key)->text;
+    tributary::config::put_element(document, member, std::move(element));
+  };
+  put_element("jobs.1", "{workers: 3}");
+  put_element("jobs.5", "{workers: 4, members: [{rank: 0, port: w0}]}");
+  put_element("acl.rules.b", "{action: deny}");  // no list so far
+  put_element("acl.rules[0]", "{action: allow, name: a}");
+  SwitchConfig config = switch_config(document);
+  ASSERT_EQ(config.jobs.size(), 3u);
+  EXPECT_EQ(config.jobs[1].workers, 3u);
+  EXPECT_EQ(config.jobs[2].members.size(), 1u);
+  ASSERT_EQ(config.acl.rules.size(), 2u);
+  EXPECT_EQ(config.acl.rules[0].name, "a");
+  EXPECT_EQ(text_of(*element_at(document, find_member(document, "jobs.5"))),
+            "{id: 5, workers: 4, members: [{rank: 0, port: w0}]}");
+  remove_element(document, find_member(document, "jobs.train"));
+  remove_element(document, find_member(document, "acl.rules[0]"));
+  config = switch_config(document);
+  EXPECT_EQ(config.jobs.size(), 2u);
+  EXPECT_EQ(config.acl.rules[0].name, "b");
+  EXPECT_EQ(element_at(document, find_member(document, "jobs.12")), nullptr);
+}
+
+TEST_F(OverrideTest, HostileElementsAreRefused) {
+  const Member job = find_member(document, "jobs.7");
+  EXPECT_THAT(element_refusal(job, "{a: " + std::string(kMostElementBytes, '1') + "}"),
+              HasSubstr("at most 3072"));
+  EXPECT_THAT(element_refusal(job, "{workers: 2\n}"), HasSubstr("control characters"));
+  EXPECT_THAT(element_refusal(job, "{&a b: *a}"), StartsWith("jobs.7: "));
+  EXPECT_THAT(element_refusal(job, "{a: 1, a: 2}"), HasSubstr("given twice"));
+  EXPECT_THAT(element_refusal(job, "[1]"), HasSubstr("is a list; allowed: a mapping"));
+  EXPECT_THAT(element_refusal(find_member(document, "ports[1]"), "{devargs: x}"),
+              StartsWith("ports[1]: has no 'name'"));
 }
 
 TEST_F(OverrideTest, HostileValuesAreRefused) {

@@ -222,5 +222,29 @@ TEST(Load, SwitchingKeysReadBackToTheSame) {
   EXPECT_EQ(dump(parse_switch_config(once, "dump")), once);
 }
 
+// C1: a file that says nothing of it has room for jobs that come later.
+TEST(Load, C1_MemoryIsReservedForLaterJobs) {
+  const auto reserve = [](const std::string& memory) {
+    const std::string keys = "{address: 10.0.0.1, memory: {" + memory + "}}";
+    const std::string ports = "[{name: a, devargs: net_null0}]";
+    const auto alone =
+        parse_switch_config("switch: " + keys + "\nports: " + ports + "\n", "f.yaml");
+    const Topology tree =
+        parse_topology("switches:\n  - {name: s, id: 1, address: 10.0.0.1, memory: {" + memory +
+                           "}, ports: " + ports + "}\n",
+                       "t.yaml");
+    EXPECT_EQ(tree.switches[0].config.memory.reserve_megabytes, alone.memory.reserve_megabytes);
+    EXPECT_EQ(parse_switch_config(dump(alone), "f.yaml").memory.reserve_megabytes,
+              alone.memory.reserve_megabytes);
+    return alone.memory.reserve_megabytes;
+  };
+  EXPECT_EQ(reserve(""), 32u);
+  EXPECT_EQ(reserve("aggregation_megabytes: 4096"), 32u);
+  EXPECT_EQ(reserve("aggregation_megabytes: 128"), 4u) << "a tight limit is not spent on it";
+  EXPECT_EQ(reserve("aggregation_megabytes: 31"), 0u);
+  EXPECT_EQ(reserve("reserve_megabytes: 0"), 0u);
+  EXPECT_EQ(reserve("reserve_megabytes: 100"), 100u);
+}
+
 }  // namespace
 }  // namespace tributary::config

@@ -159,9 +159,18 @@ TEST(Request, Set) {
   EXPECT_TRUE(got.dry_run);
   EXPECT_EQ(ask_to(R"({"command":"set","values":{"a":""}})")["ok"], true);
   EXPECT_FALSE(got.dry_run);
+  EXPECT_EQ(ask_to(R"({"command":"set","remove":["jobs.1"]})")["ok"], true);
+  EXPECT_THAT(got.remove, testing::ElementsAre("jobs.1"));
+  EXPECT_EQ(ask_to(R"({"command":"set","unset_all":true})")["ok"], true);
+  EXPECT_TRUE(got.unset_all);
   const auto error = [&](const std::string& line) {
     return ask_to(line)["error"].get<std::string>();
   };
+  EXPECT_EQ(error(R"({"command":"set","remove":"jobs.1"})"), "\"remove\" must be a list of paths");
+  EXPECT_EQ(error(R"({"command":"set","remove":[1]})"), "\"remove\" must be a list of paths");
+  for (const char* bad : {"false,", R"(true,"values":{"a":"1"},)", R"(true,"remove":["a"],)"})
+    EXPECT_EQ(error(std::string(R"({"command":"set","unset_all":)") + bad + R"("dry_run":true})"),
+              "\"unset_all\" must be true, without \"values\" or \"remove\"");
   const char* const values = "\"values\" must be an object of 1 to 32 paths and their values";
   std::string many = R"({"command":"set","values":{"k":"v")";
   for (int i = 0; i < 32; ++i) many += ",\"k" + std::to_string(i) + "\":\"v\"";
@@ -175,7 +184,7 @@ TEST(Request, Set) {
   EXPECT_EQ(error(R"({"command":"set","values":{"a":"1"},"dry_run":1})"),
             "\"dry_run\" must be true or false");
   EXPECT_EQ(error(R"({"command":"set","values":{"a":"1"},"default":true})"),
-            "unknown key 'default'; allowed: command, values, dry_run");
+            "unknown key 'default'; allowed: command, values, remove, unset_all, dry_run");
   EXPECT_EQ(error(R"({"command":"stop"})"), "no command is called 'stop'; allowed: show, set");
   EXPECT_EQ(ask(R"({"command":"set"})")["ok"], false);
 }

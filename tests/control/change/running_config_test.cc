@@ -78,7 +78,8 @@ TEST_F(RunningConfigTest, KeysChangeTogetherAndTheAnswerShowsWhatWasThere) {
   EXPECT_EQ(answer["change"], "changed: ports[0].storm.broadcast, forwarding.fdb_ageing");
   const auto overrides = running.overrides();
   ASSERT_EQ(overrides.size(), 2u);
-  EXPECT_EQ(overrides[0].dump(), R"({"path":"ports.a.storm.broadcast","value":"1000","file":"7"})");
+  EXPECT_EQ(overrides[0].dump(),
+            R"({"path":"ports.a.storm.broadcast","value":"1000","file":"7","state":"in force"})");
   EXPECT_EQ(overrides[1]["file"], "300s (default)");
 }
 
@@ -104,10 +105,10 @@ TEST_F(RunningConfigTest, C1_APortThatStaysClosedIsAnErrorAndTheRestHolds) {
     running.reload();
     FAIL();
   } catch (const std::runtime_error& error) {
-    EXPECT_THAT(error.what(), StartsWith("changed: ports[1].queues; dropped what was set: "
-                                         "ports.b.queues (2); but not all of it"));
+    EXPECT_THAT(error.what(),
+                StartsWith("nothing changed; still set: ports.b.queues (2); but not all of it"));
   }
-  EXPECT_TRUE(running.overrides().empty());
+  EXPECT_EQ(running.overrides().size(), 1u);
 }
 
 TEST_F(RunningConfigTest, C1_APortThatStaysAsBeforeIsAnErrorAndTheRestHolds) {
@@ -127,22 +128,20 @@ TEST_F(RunningConfigTest, WhatALoopComesLateToIsAnErrorAndHolds) {
   text += "  - {id: 2, workers: 2}\n";
   const auto reload = [&] {
     try {
-      return running.reload();
+      return running.reload().text;
     } catch (const TakenButNotWhole& told) {
       return std::string("error: ") + told.what();
     }
   };
   down = {"port b (net_null1): no answer"};
-  EXPECT_EQ(
-      reload(),
-      "error: jobs: 2 added; 1 as before; changed: ports[0].storm.broadcast; dropped what was "
-      "set: ports.a.storm.broadcast (1000); but no answer; it comes; what was to be opened "
-      "again stays closed until the next reload:\n"
-      "stays closed: port b (net_null1): no answer");
-  EXPECT_TRUE(running.overrides().empty());
+  EXPECT_EQ(reload(),
+            "error: jobs: 2 added; 1 as before; still set: ports.a.storm.broadcast (1000); but no "
+            "answer; it comes; what was to be opened again stays closed until the next reload:\n"
+            "stays closed: port b (net_null1): no answer");
+  EXPECT_EQ(running.overrides().size(), 1u);
   late.clear();
   down.clear();
-  EXPECT_EQ(reload(), "nothing changed");
+  EXPECT_EQ(reload(), "nothing changed; still set: ports.a.storm.broadcast (1000)");
   EXPECT_EQ(set({{"jobs.2.deadline", "5s"}})["change"], "jobs: 2 changed; 1 as before")
       << "of the file that was read when the loop was late";
 }
@@ -208,24 +207,121 @@ TEST_F(RunningConfigTest, ARefusalIsThatOfAFileAndChangesNothing) {
   EXPECT_EQ(running.overrides().size(), 1u);
 }
 
-TEST_F(RunningConfigTest, AReloadDropsWhatWasSetAndSaysSo) {
+TEST_F(RunningConfigTest, AReloadKeepsWhatWasSetAndSaysSo) {
   set({{"ports.a.storm.broadcast", "1000"}, {"forwarding.fdb_ageing", "60s"}});
   text += "cache: {megabytes: 3}\n";  // cannot be taken
   EXPECT_THROW(running.reload(), std::invalid_argument);
   text = "no: file";
   EXPECT_THROW(running.reload(), config::ConfigErrors);
-  EXPECT_EQ(running.overrides().size(), 2u);
   text = std::string(kFile) + "  - {id: 2, workers: 2}\n";
-  EXPECT_EQ(running.reload(),
-            "jobs: 2 added; 1 as before; changed: ports[0].storm.broadcast, "
-            "forwarding.fdb_ageing; dropped what was set: ports.a.storm.broadcast (1000), "
+  text.replace(text.find("broadcast: 7"), 12, "broadcast: 9");
+  const Reloaded reloaded = running.reload();
+  EXPECT_EQ(reloaded.text,
+            "jobs: 2 added; 1 as before; still set: ports.a.storm.broadcast (1000), "
             "forwarding.fdb_ageing (60s)");
-  EXPECT_EQ(in_force.ports[0].storm.broadcast_pps, 7u);
+  EXPECT_FALSE(reloaded.set_aside);
+  EXPECT_EQ(in_force.ports[0].storm.broadcast_pps, 1000u);
+  EXPECT_EQ(running.overrides()[0]["file"], "9");
+  set({{"ports.a.storm.broadcast", std::nullopt}});
+  EXPECT_EQ(in_force.ports[0].storm.broadcast_pps, 9u) << "of the file as it is now";
+}
+
+TEST_F(RunningConfigTest, AnOverrideWithoutAPlaceIsSetAsideUntilItHasOne) {
+  set({{"ports.b.storm.broadcast", "1000"}, {"forwarding.fdb_ageing", "60s"}});
+  const std::string line = "  - {name: b, devargs: net_null1}\n";
+  text.erase(text.find(line), line.size());
+  const Reloaded reloaded = running.reload();
+  EXPECT_TRUE(reloaded.set_aside);
+  EXPECT_THAT(reloaded.text, HasSubstr("; still set: forwarding.fdb_ageing (60s); set aside: "
+                                       "ports.b.storm.broadcast (1000): ports: has no 'b"));
+  EXPECT_EQ(in_force.forwarding.fdb_ageing, Duration::seconds(60));
+  EXPECT_THAT(running.overrides()[0]["state"].get<std::string>(), StartsWith("set aside: ports"));
+  set({{"forwarding.fdb_ageing", "61s"}});  // others may be set beside it
+  text = kFile;
+  EXPECT_FALSE(running.reload().set_aside);
+  EXPECT_EQ(in_force.ports[1].storm.broadcast_pps, 1000u);
+  text.erase(text.find(line), line.size());
+  running.reload();
+  set({{"ports.b.storm.broadcast", std::nullopt}});
+  EXPECT_EQ(running.overrides().size(), 1u);
+}
+
+// The file must make sense by itself; what does not go with it is set aside, the rest holds.
+TEST_F(RunningConfigTest, AnOverrideThatANewFileContradictsIsSetAside) {
+  set({{"ports.c", "{devargs: net_null7}"}, {"forwarding.fdb_ageing", "60s"}});
+  text = "switch: {address: 10.77.0.254}\nports: [{name: a, devargs: net_null7}]\n";
+  const Reloaded reloaded = running.reload();
+  EXPECT_TRUE(reloaded.set_aside);
+  EXPECT_THAT(reloaded.text, HasSubstr("still set: forwarding.fdb_ageing (60s); set aside: "
+                                       "ports.c ({name: c, devargs: net_null7}): f.yaml: "));
+  EXPECT_EQ(in_force.ports.size(), 1u);
+}
+
+TEST_F(RunningConfigTest, ElementsComeChangeAndGo) {
+  auto answer = set({{"jobs.7", "{workers: 4}"}, {"ports.c", "{devargs: net_null7}"}});
+  ASSERT_EQ(in_force.jobs.size(), 2u);
+  EXPECT_EQ(in_force.jobs[1].id, 7u);
+  EXPECT_EQ(answer["keys"][0].dump(),
+            R"({"path":"jobs.7","from":"none","to":"{id: 7, workers: 4}"})");
+  EXPECT_EQ(answer["change"], "jobs: 7 added; 1 as before; changed: port c added");
+  set({{"jobs.7.deadline", "5s"}});
+  EXPECT_EQ(in_force.jobs[1].deadline, Duration::seconds(5));
+
+  answer = running.set({.remove = {"jobs.1", "ports.b"}});
+  EXPECT_EQ(answer["keys"][0].dump(),
+            R"({"path":"jobs.1","from":"{id: 1, workers: 2}","to":"none"})");
+  EXPECT_EQ(in_force.jobs.size(), 1u);
+  EXPECT_EQ(in_force.ports.size(), 2u);
+  EXPECT_EQ(running.reload().text,
+            "nothing changed; still set: jobs.7 ({id: 7, workers: 4}), ports.c ({name: c, "
+            "devargs: net_null7}), jobs.7.deadline (5s), jobs.1 (removed), ports.b (removed)");
+
+  set({{"jobs.1", std::nullopt}});  // comes back
+  EXPECT_EQ(in_force.jobs[0].id, 1u);
+  set({{"jobs.7", std::nullopt}});  // goes, and what was set in it
+  EXPECT_EQ(in_force.jobs.size(), 1u);
+  EXPECT_EQ(running.overrides().size(), 2u);
+  running.set({.remove = {"ports.c"}});  // of no file: nothing is left to say
+  EXPECT_EQ(running.overrides().size(), 1u);
+}
+
+TEST_F(RunningConfigTest, ARuleComesAtItsPlace) {
+  set({{"acl.rules.last", "{action: deny}"}});
+  set({{"acl.rules[0]", "{name: first, action: allow, port: a}"}});
+  ASSERT_EQ(in_force.acl.rules.size(), 2u);
+  EXPECT_EQ(in_force.acl.rules[0].name, "first");
+  running.reload();
+  EXPECT_EQ(in_force.acl.rules[0].name, "first");
+  set({{"acl.rules.first.action", "deny"}});
+  EXPECT_EQ(in_force.acl.rules[0].action, config::AclAction::deny);
+  EXPECT_THAT(refusal({{"acl.rules[0]", "{action: deny}"}}), HasSubstr("has no 'name'"));
+  EXPECT_THAT(refusal({{"acl.rules[0]", "{name: last, action: deny}"}}),
+              HasSubstr("acl.rules.last: is there already; set it by that name"));
+  running.set({.remove = {"acl.rules[1]"}});
+  ASSERT_EQ(in_force.acl.rules.size(), 1u);
+  EXPECT_EQ(in_force.acl.rules[0].name, "first");
+}
+
+TEST_F(RunningConfigTest, ARefusedElementChangesNothing) {
+  EXPECT_THAT(refusal({{"jobs.7", "{workers: 0}"}}), StartsWith("f.yaml: jobs[1].workers"));
+  EXPECT_THAT(refusal({{"jobs.7", "{id: 8, workers: 2}"}}),
+              StartsWith("jobs.7: says id: 8; allowed: 7"));
+  EXPECT_THAT(refusal({{"jobs.7", "{workers: 2"}}), StartsWith("jobs.7: "));
+  EXPECT_THAT(refusal({{"ports.a.storm", "{broadcast: 1}"}}), HasSubstr("is no element of a list"));
+  EXPECT_THAT(refusal({{"jobs.7", "{workers: 2}"}, {"jobs[0].id", "3"}}),
+              HasSubstr("only the file"));
+  EXPECT_THROW(running.set({.remove = {"jobs.9"}}), std::invalid_argument);
+  EXPECT_THROW(running.set({.remove = {"jobs.1.lease"}}), std::invalid_argument);
   EXPECT_TRUE(running.overrides().empty());
-  set({{"jobs.2.lease", "5s"}});  // of the file as it is now
-  EXPECT_EQ(running.reload_patiently(),
-            "jobs: 2 changed; 1 as before; dropped what was set: jobs.2.lease (5s)");
-  EXPECT_EQ(running.reload(), "nothing changed");
+}
+
+TEST_F(RunningConfigTest, AllIsTakenBackAtOnce) {
+  set({{"jobs.7", "{workers: 4}"}, {"forwarding.fdb_ageing", "60s"}});
+  set({{"jobs.7.deadline", "5s"}});
+  const auto answer = running.set({.unset_all = true});
+  EXPECT_EQ(answer["keys"].size(), 3u);
+  EXPECT_TRUE(running.overrides().empty());
+  EXPECT_EQ(config::dump(in_force), config::dump(config::parse_switch_config(kFile, "f.yaml")));
 }
 
 TEST_F(RunningConfigTest, OneChangeAtATime) {
@@ -265,7 +361,58 @@ TEST_F(RunningConfigTest, OverridesAreBounded) {
     for (const char* key : {".lease", ".deadline"})
       refused += refusal({{"jobs." + std::to_string(id) + key, "5s"}});
   EXPECT_THAT(refused, HasSubstr("256 keys are set already"));
-  EXPECT_EQ(running.overrides().size(), RunningConfig::kMostOverrides);
+  EXPECT_EQ(running.overrides().size(), config::kMostOverrides);
+}
+
+// What the shell keeps starts another one where this one was.
+class KeptOverridesTest : public testing::Test {
+ protected:
+  std::string kept;
+  bool fails = false;
+  RunningConfig make(config::Overrides overrides = {}) {
+    return {config::parse_document(kFile, "f.yaml", ""),
+            {.read = [] { return kFile; },
+             .compare = {},
+             .apply = [](const config::SwitchConfig&) { return config::Change(); },
+             .keep_overrides =
+                 [this](const std::string& text) {
+                   if (fails) throw std::runtime_error("disk full");
+                   kept = text;
+                 }},
+            {},
+            {},
+            std::move(overrides)};
+  }
+};
+
+TEST_F(KeptOverridesTest, WhatIsSetIsKept) {
+  auto running = make();
+  const auto answer = running.set({.values = {{"jobs.7", "{workers: 4}"},
+                                              {"forwarding.fdb_ageing", "60s"},
+                                              {"acl.rules[0]", "{name: x, action: deny}"}}});
+  EXPECT_EQ(answer["kept"], true);
+  running.set({.remove = {"ports.b"}});
+  EXPECT_EQ(kept,
+            "- {path: jobs.7, element: {id: 7, workers: 4}}\n"
+            "- {path: forwarding.fdb_ageing, value: 60s}\n"
+            "- {path: acl.rules.x, element: {name: x, action: deny}, at: 0}\n"
+            "- {path: ports.b, removed: true}\n");
+  auto next = make(config::parse_overrides(kept));
+  EXPECT_EQ(next.overrides(), running.overrides());
+  next.set({.unset_all = true});
+  EXPECT_EQ(kept, "");
+}
+
+TEST_F(KeptOverridesTest, AFullDiskIsToldAndTheChangeHolds) {
+  auto running = make();
+  fails = true;
+  try {
+    running.set({.values = {{"forwarding.fdb_ageing", "60s"}}});
+    FAIL();
+  } catch (const TakenButNotWhole& error) {
+    EXPECT_THAT(error.what(), HasSubstr("but a restart would not know it: disk full"));
+  }
+  EXPECT_EQ(running.overrides().size(), 1u);
 }
 
 }  // namespace

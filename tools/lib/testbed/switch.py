@@ -78,7 +78,8 @@ class Switch:
         self.process = Process(
             self._loop,
             "tributary-switchd",
-            [binary(self._build, "tributary-switchd"), "--config", file],
+            [binary(self._build, "tributary-switchd"), "--config", file,
+             "--overrides", self._run / "switchd.overrides"],
             self._run / "switchd.log",
             namespace=self._fabric.switch_namespace,
             user=self._user,
