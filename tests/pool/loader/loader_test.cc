@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <barrier>
+#include <filesystem>
 #include <thread>
 
 #include "tests/pool/stored_pool.h"
@@ -63,6 +64,16 @@ TEST(PoolLoader, FirstLoadsOfSeveralThreadsOfAChildShareASession) {
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
   }
+}
+
+TEST(PoolLoader, L1ManifestThatIsTruncatedInPlaceHarmsNoLoader) {
+  const StoredPool pool("tributary-loader-manifest-");
+  const PoolConfig config = load_pool_config(pool.config());
+  Loader loader(config);
+  std::filesystem::resize_file(config.dataset.manifest, 0);
+  EXPECT_EQ(loader.length(StoredPool::kRecords - 1), StoredPool::kRecords);
+  EXPECT_TRUE(loads(loader, 7));
+  EXPECT_THROW(Loader again(config), std::runtime_error);
 }
 
 }  // namespace
