@@ -464,6 +464,17 @@ TEST_F(PoolNodes, ConnectionsAreRefusedWhereNoDescriptorIsLeft) {
   EXPECT_NO_THROW(link(0));
 }
 
+TEST_F(PoolNodes, TurnsGoOnWhileANodeServesAndIsFilled) {
+  start(0);
+  for (int i = 0; i < 3; ++i)
+    for (const std::uint64_t before = servers_[0]->turns(); servers_[0]->turns() == before;)
+      std::this_thread::yield();
+  link(0).command(CommandKind::fill, 0, kRecords);
+  for (const std::uint64_t before = servers_[0]->turns(); servers_[0]->turns() == before;)
+    std::this_thread::yield();
+  EXPECT_NO_THROW(link(0).status());
+}
+
 TEST_F(PoolNodes, ChildrenOfAForkReadByConnectionsOfTheirOwn) {
   start_all();
   fill_all();

@@ -21,6 +21,7 @@ using namespace pool;  // all that it serves
 
 constexpr std::size_t kMostConnections = 1024;
 constexpr int kPauseMs = 100;
+constexpr int kTurnMs = 100;  // the acceptor's, for the watchdog
 constexpr Duration kSendTime = Duration::seconds(10);
 // Greetings are short: a connection that says nothing holds no thread for long.
 constexpr Duration kGreetTime = Duration::seconds(10);
@@ -85,6 +86,7 @@ NodeServer::NodeServer(const PoolConfig& config, std::size_t node)
   prefetcher_ = std::make_unique<Prefetcher>(*store_, *manifest_, config.fill);
   served_ = serve_memory(kind, host, {memory_.bytes(), memory_.file()});
   listener_ = listen_at(config.nodes[node].address);
+  fcntl(listener_, F_SETFL, O_NONBLOCK);  // a client may have gone when its turn comes
   spare_ = open_spare();
   acceptor_ = std::thread([this] { listen(); });
 }
@@ -125,7 +127,12 @@ void NodeServer::refuse_one() {
 
 void NodeServer::listen() {
   while (!stopping_) {
-    const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+    if (mutex_.moves()) turns_.fetch_add(1, std::memory_order_relaxed);
+    pollfd ready{listener_, POLLIN, 0};
+    errno = 0;
+    const int fd = poll(&ready, 1, kTurnMs) > 0
+                       ? accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC)
+                       : -1;
     if (fd < 0 && !stopping_ &&
         (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM))
       refuse_one();
