@@ -57,6 +57,7 @@ Message NodeServer::verify(std::uint64_t first, std::uint64_t count) {
   }
   std::uint64_t corrupt = 0;
   for (std::size_t at = 0; at < ids.size(); at += kAtOnce) {
+    if (stopping_) return Failure{"is being stopped"};
     const std::lock_guard lock(mutex_);
     for (std::size_t i = at; i < std::min(ids.size(), at + kAtOnce); ++i)
       corrupt += cache_->check(ids[i], now()) ? 0 : 1;
