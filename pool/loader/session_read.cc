@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "pool/loader/session.h"
+#include "pool/store/workers.h"
 
 namespace tributary::pool {
 namespace {
@@ -240,6 +241,7 @@ void Session::read_from_store() {
   std::atomic<std::size_t> next{0};
   std::mutex mutex;
   std::vector<std::uint64_t> failed;
+  failed.reserve(from_store_.size());
   std::string first_problem;
   std::atomic<std::uint64_t> bytes{0};
   const auto work = [&](std::size_t worker) {
@@ -249,7 +251,7 @@ void Session::read_from_store() {
       try {
         reader.read_record(item.id, item.target);
         bytes += item.target.size();
-      } catch (const StoreError& error) {
+      } catch (const std::exception& error) {  // the store's, or of memory
         const std::lock_guard lock(mutex);
         if (failed.empty())
           first_problem =
@@ -263,10 +265,7 @@ void Session::read_from_store() {
     store_readers_.push_back(
         std::make_unique<RecordReader>(store_->clone(), manifest_, config_.fill.backoff, stop_,
                                        store_counters_, store_readers_.size() + 1));
-  std::vector<std::thread> threads;
-  for (std::size_t i = 1; i < workers; ++i) threads.emplace_back(work, i);
-  work(0);
-  for (std::thread& thread : threads) thread.join();
+  run_workers(workers, work);
   counters_.misses += from_store_.size() - failed.size();
   counters_.store_bytes += bytes;
   if (failed.empty()) return;

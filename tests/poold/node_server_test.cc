@@ -27,8 +27,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace pool;  // all that is tested here
-using testbed::NoDescriptors;
 using testbed::closes;
+using testbed::NoDescriptors;
 
 constexpr std::uint64_t kRecords = 600;
 
@@ -462,17 +462,6 @@ TEST_F(PoolNodes, ConnectionsAreRefusedWhereNoDescriptorIsLeft) {
   }
   close(fd);
   EXPECT_NO_THROW(link(0));
-}
-
-TEST_F(PoolNodes, TurnsGoOnWhileANodeServesAndIsFilled) {
-  start(0);
-  for (int i = 0; i < 3; ++i)
-    for (const std::uint64_t before = servers_[0]->turns(); servers_[0]->turns() == before;)
-      std::this_thread::yield();
-  link(0).command(CommandKind::fill, 0, kRecords);
-  for (const std::uint64_t before = servers_[0]->turns(); servers_[0]->turns() == before;)
-    std::this_thread::yield();
-  EXPECT_NO_THROW(link(0).status());
 }
 
 TEST_F(PoolNodes, ChildrenOfAForkReadByConnectionsOfTheirOwn) {

@@ -68,7 +68,10 @@ class NodeServer {
 
   void listen();
   void refuse_one();
+  // Serves the connection on a thread. Throws where there is none, or no memory.
+  void start_serving(int fd);
   void serve(Connection& connection);
+  void end_lease(std::uint64_t lease);
   // False: the connection ends.
   bool greet(pool::MessageStream& stream, std::uint64_t& lease);
   void answer(pool::MessageStream& stream, const pool::Message& message);
@@ -96,8 +99,8 @@ class NodeServer {
   std::uint64_t denied_ = 0;
 
   int listener_ = -1;
-  int spare_ = -1;                     // a descriptor to give up where no other is left
-  std::atomic<bool> stopping_{false};  // set by the destructor
+  int spare_ = -1;                       // a descriptor to give up where no other is left
+  std::atomic<bool> stopping_{false};    // set by the destructor
   std::atomic<std::uint64_t> turns_{0};  // from the acceptor to the watchdog
   mutable std::mutex connections_mutex_;
   std::list<Connection> connections_;

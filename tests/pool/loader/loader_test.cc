@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "tests/pool/no_threads.h"
 #include "tests/pool/stored_pool.h"
 
 namespace tributary::pool {
@@ -64,6 +65,21 @@ TEST(PoolLoader, FirstLoadsOfSeveralThreadsOfAChildShareASession) {
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
   }
+}
+
+TEST(PoolLoader, L1StoreIsReadByOneThreadWhereNoOtherIsLeft) {
+  const StoredPool pool("tributary-loader-threads-");
+  Loader loader(load_pool_config(pool.config()));
+  std::vector<std::vector<std::byte>> data;
+  std::vector<std::uint64_t> ids;
+  for (std::uint64_t id = 0; id < StoredPool::kRecords; ++id) {
+    ids.push_back(id);
+    data.emplace_back(loader.length(id));
+  }
+  const std::vector<std::span<std::byte>> targets(data.begin(), data.end());
+  const NoThreads none;
+  loader.get_batch(ids, targets);
+  EXPECT_EQ(loader.counters().misses, StoredPool::kRecords);
 }
 
 TEST(PoolLoader, L1ManifestThatIsTruncatedInPlaceHarmsNoLoader) {
