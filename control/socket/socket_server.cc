@@ -19,6 +19,7 @@ namespace tributary::control {
 namespace {
 
 constexpr int kBacklog = 256;
+constexpr std::chrono::milliseconds kRest{100};
 
 [[noreturn]] void fail(const std::string& path, const std::string& what, int error) {
   throw std::runtime_error("control socket " + path + ": " + what +
@@ -63,6 +64,14 @@ void set_timeouts(int fd) {
   setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
 }
 
+int open_spare() {
+  return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+bool lacks_descriptors(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
 std::string refusal(const std::string& why) {
   return R"({"ok":false,"error":")" + why + "\"}\n";
 }
@@ -93,6 +102,7 @@ SocketServer::SocketServer(const std::string& path, Handler handler, Options opt
   // A client may have gone when its turn comes.
   fcntl(listener_, F_SETFL, O_NONBLOCK);
   wake_event_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  spare_ = open_spare();
   thread_ = std::thread([this] { run(); });
 }
 
@@ -105,6 +115,7 @@ SocketServer::~SocketServer() {
   take_answers();
   close(listener_);
   close(wake_event_);
+  if (spare_ >= 0) close(spare_);
   unlink(path_.c_str());
 }
 
@@ -135,6 +146,11 @@ void SocketServer::wait() {
   if (const auto longest = longest_waiting(); !room && longest != connections_.end()) {
     room = patience_ends(*longest) <= Clock::now();
     if (!room) until = patience_ends(*longest);
+  }
+  if (spare_ < 0) spare_ = open_spare();
+  if (Clock::now() < rest_until_) {
+    room = false;
+    until = std::min(until, rest_until_);
   }
   polls_ = {{wake_event_, POLLIN, 0}, {room ? listener_ : -1, POLLIN, 0}};
   for (const SocketConnection& connection : connections_) {
@@ -234,10 +250,20 @@ void SocketServer::accept_one() {
     if (longest == connections_.end() || patience_ends(*longest) > Clock::now()) return;
     connections_.erase(longest);
   }
-  const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+  int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+  if (fd < 0 && lacks_descriptors(errno)) fd = accept_by_spare();
   if (fd < 0) return;
   set_timeouts(fd);
   connections_.emplace_back(fd, Clock::now() + options_.limits.request);
+}
+
+// `show` has its answer where no descriptor is left. While the spare one is in use, the listener
+// stays ready: it is not looked at for a while.
+int SocketServer::accept_by_spare() {
+  if (spare_ >= 0) close(std::exchange(spare_, -1));
+  const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+  if (fd < 0 && lacks_descriptors(errno)) rest_until_ = Clock::now() + kRest;
+  return fd;
 }
 
 }  // namespace tributary::control

@@ -9,8 +9,9 @@
 //
 // A client that is slow or silent delays no other client: there are Limits::connections
 // connections, and when all are taken, a newcomer replaces the client that has kept the server
-// waiting for longest. The socket file has mode 0660. A file left by a process that died is
-// replaced; one on which a process still answers is not. The file goes with the object.
+// waiting for longest. Where the process has no descriptor left, one client is served at a time.
+// The socket file has mode 0660. A file left by a process that died is replaced; one on which a
+// process still answers is not. The file goes with the object.
 #pragma once
 
 #include <atomic>
@@ -81,6 +82,7 @@ class SocketServer {
   void take_answers();
   void drop_late();
   void accept_one();
+  int accept_by_spare();
   // The connection that waits for its client for longest; end(): none waits.
   std::list<SocketConnection>::iterator longest_waiting();
   // From when on it may have to make way.
@@ -93,8 +95,10 @@ class SocketServer {
   Options options_;
   int listener_ = -1;
   int wake_event_ = -1;
+  int spare_ = -1;  // a descriptor to give up for a client where no other is left
   std::atomic<bool> stopping_{false};
   // The server's thread alone; but see SocketConnection.
+  Clock::time_point rest_until_{};  // no client is accepted before
   std::list<SocketConnection> connections_;
   std::vector<pollfd> polls_;  // wake_event_, listener_, connections in their order
   std::mutex answers_mutex_;

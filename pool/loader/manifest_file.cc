@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
@@ -12,6 +13,21 @@
 #include <system_error>
 
 namespace tributary::pool {
+namespace {
+
+// Returns false if the file has fewer bytes now, or cannot be read.
+bool read_whole(int fd, std::span<std::byte> out) {
+  constexpr std::size_t kMostAtOnce = 1 << 30;
+  while (!out.empty()) {
+    const ssize_t got = read(fd, out.data(), std::min(out.size(), kMostAtOnce));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    out = out.subspan(static_cast<std::size_t>(got));
+  }
+  return true;
+}
+
+}  // namespace
 
 ManifestFile::ManifestFile(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -23,10 +39,20 @@ ManifestFile::ManifestFile(const std::string& path) {
                              "; `tributary pool fill --manifest` makes a manifest");
   }
   const auto size = static_cast<std::size_t>(status.st_size);
-  void* const at = size == 0 ? MAP_FAILED : mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
-  close(fd);
-  if (at == MAP_FAILED) throw std::runtime_error(path + ": cannot be mapped, or is empty");
+  void* const at =
+      size == 0 ? MAP_FAILED
+                : mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) {
+    close(fd);
+    throw std::runtime_error(path + ": is empty, or does not fit into memory");
+  }
   bytes_ = {static_cast<std::byte*>(at), size};
+  const bool whole = read_whole(fd, bytes_);
+  close(fd);
+  if (!whole) {
+    munmap(at, size);
+    throw std::runtime_error(path + ": cannot be read, or became shorter meanwhile");
+  }
   try {
     manifest_.emplace(bytes_);
   } catch (const ManifestError& error) {

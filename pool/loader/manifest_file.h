@@ -1,4 +1,5 @@
-// A manifest in a mapped file: the kernel may drop its pages and read them again.
+// A manifest's file, read into memory that child processes share: a file that is written over or
+// truncated meanwhile changes nothing.
 #pragma once
 
 #include <memory>

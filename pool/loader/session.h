@@ -45,7 +45,7 @@ class Session {
     Clock::time_point next_renewal;    // when to renew the lease, while it is up
     std::vector<std::size_t> waiting;  // items to be read from it
     std::size_t in_flight = 0;
-    Clock::time_point last_completion;
+    Clock::time_point last_completion;  // or when it got something to do
     [[nodiscard]] bool up() const { return reader != nullptr; }
   };
   // One record of the current batch.
@@ -67,6 +67,7 @@ class Session {
   void renew_leases();
 
   void distribute();
+  void enqueue(std::size_t node, std::size_t index);
   void read_from_pool();
   bool post_waiting(std::size_t node);
   bool poll_node(std::size_t node);

@@ -18,7 +18,7 @@ DeviceReads Session::read_into_device(std::span<const std::uint64_t> ids,
     if (!at || !nodes_[at->node].up() || !nodes_[at->node].reader->reaches(items_[i].target))
       continue;
     items_[i].at = *at;
-    nodes_[at->node].waiting.push_back(i);
+    enqueue(at->node, i);
   }
   for (Node& node : nodes_) std::reverse(node.waiting.begin(), node.waiting.end());
   in_device_ = &reads;

@@ -5,11 +5,12 @@
 #include <thread>
 
 #include "pool/loader/session.h"
+#include "pool/store/workers.h"
 
 namespace tributary::pool {
 namespace {
 
-// A node with reads in flight that is silent for so long counts as dead.
+// A node that has reads to serve, in flight or not, and is silent for so long counts as dead.
 constexpr auto kSilence = std::chrono::seconds(3);
 // After so long without a completion, checks the connection: a killed process closes it.
 constexpr auto kDoubt = std::chrono::milliseconds(20);
@@ -66,9 +67,16 @@ void Session::distribute() {
       continue;
     }
     item.at = *at;
-    nodes_[at->node].waiting.push_back(i);
+    enqueue(at->node, i);
   }
   for (Node& node : nodes_) std::reverse(node.waiting.begin(), node.waiting.end());
+}
+
+// A node whose transport takes no read is as silent as one that completes none.
+void Session::enqueue(std::size_t n, std::size_t index) {
+  Node& node = nodes_[n];
+  if (node.waiting.empty() && node.in_flight == 0) node.last_completion = Clock::now();
+  node.waiting.push_back(index);
 }
 
 void Session::read_from_pool() {
@@ -113,6 +121,8 @@ void Session::wait_for_nodes(Clock::time_point last_progress) {
 bool Session::post_waiting(std::size_t n) {
   Node& node = nodes_[n];
   bool posted = false;
+  // Other nodes' reads have all headers: it is not this node that is silent.
+  if (free_headers_.empty() && node.in_flight == 0) node.last_completion = Clock::now();
   while (!node.waiting.empty() && !free_headers_.empty()) {
     Item& item = items_[node.waiting.back()];
     const std::size_t header = free_headers_.back();
@@ -173,7 +183,8 @@ void Session::check_silent_nodes() {
   const auto now = Clock::now();
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
     Node& node = nodes_[n];
-    if (!node.up() || node.in_flight == 0 || now - node.last_completion < kDoubt) continue;
+    const bool idle = node.waiting.empty() && node.in_flight == 0;
+    if (!node.up() || idle || now - node.last_completion < kDoubt) continue;
     if (node.link->closed())
       fail_node(n, "closed its connection");
     else if (now - node.last_completion > kSilence)
@@ -217,7 +228,7 @@ void Session::look_up_again() {
       const auto at = table_.find(item.id);
       if (at && at->node == n && nodes_[n].up()) {
         item.at = *at;
-        nodes_[n].waiting.push_back(index);
+        enqueue(n, index);
       } else {
         again_.push_back(index);  // try the next owner, or the store
       }
@@ -230,6 +241,7 @@ void Session::read_from_store() {
   std::atomic<std::size_t> next{0};
   std::mutex mutex;
   std::vector<std::uint64_t> failed;
+  failed.reserve(from_store_.size());
   std::string first_problem;
   std::atomic<std::uint64_t> bytes{0};
   const auto work = [&](std::size_t worker) {
@@ -239,7 +251,7 @@ void Session::read_from_store() {
       try {
         reader.read_record(item.id, item.target);
         bytes += item.target.size();
-      } catch (const StoreError& error) {
+      } catch (const std::exception& error) {  // the store's, or of memory
         const std::lock_guard lock(mutex);
         if (failed.empty())
           first_problem =
@@ -253,10 +265,7 @@ void Session::read_from_store() {
     store_readers_.push_back(
         std::make_unique<RecordReader>(store_->clone(), manifest_, config_.fill.backoff, stop_,
                                        store_counters_, store_readers_.size() + 1));
-  std::vector<std::thread> threads;
-  for (std::size_t i = 1; i < workers; ++i) threads.emplace_back(work, i);
-  work(0);
-  for (std::thread& thread : threads) thread.join();
+  run_workers(workers, work);
   counters_.misses += from_store_.size() - failed.size();
   counters_.store_bytes += bytes;
   if (failed.empty()) return;

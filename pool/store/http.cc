@@ -48,6 +48,11 @@ std::string first_words(const std::string& body) {
   return out.empty() ? "" : ": " + out;
 }
 
+// libcurl asks several times while data comes, and once a second otherwise.
+int is_stopped(void* stop, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  return static_cast<const StopFlag*>(stop)->is_set() ? 1 : 0;
+}
+
 struct HeaderList {
   ~HeaderList() { curl_slist_free_all(list); }
   void add(const std::string& line) { list = curl_slist_append(list, line.c_str()); }
@@ -179,9 +184,13 @@ HttpAnswer Http::perform(const HttpRequest& request, Body& body, const std::stri
                    static_cast<long>(timeouts_.connect.to_ns() / 1'000'000));
   curl_easy_setopt(curl, CURLOPT_SERVER_RESPONSE_TIMEOUT,
                    std::max(1L, static_cast<long>(timeouts_.stall.to_ns() / 1'000'000'000)));
-  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT,
+                   static_cast<long>(timeouts_.least_kib_per_second) << 10);
   curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME,
                    std::max(1L, static_cast<long>(timeouts_.stall.to_ns() / 1'000'000'000)));
+  curl_easy_setopt(curl, CURLOPT_NOPROGRESS, stop_ == nullptr ? 1L : 0L);
+  curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &is_stopped);
+  curl_easy_setopt(curl, CURLOPT_XFERINFODATA, stop_);
   if (!range.empty()) curl_easy_setopt(curl, CURLOPT_RANGE, range.c_str());
   if (!request.credentials.empty()) {
     curl_easy_setopt(curl, CURLOPT_USERPWD, request.credentials.c_str());
@@ -190,6 +199,8 @@ HttpAnswer Http::perform(const HttpRequest& request, Body& body, const std::stri
   const CURLcode code = curl_easy_perform(curl);
   long status = 0;
   curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+  if (code == CURLE_ABORTED_BY_CALLBACK)
+    throw StoreError(StoreFault::unavailable, request.url + ": reading was stopped");
   if (body.too_long)
     throw StoreError(StoreFault::refused, request.url + ": sends more than was asked for" +
                                               (range.empty() ? "" : " (bytes " + range + ")"));

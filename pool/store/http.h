@@ -1,6 +1,6 @@
 // HTTP GET by libcurl, with the features that stores need: ranges that are proven (range_proof.h),
-// SigV4, limited redirects, detection of stalls, and errors as StoreFault. Keeps one connection
-// between requests; one thread.
+// SigV4, limited redirects, an end to slow and to stopped transfers, and errors as StoreFault.
+// Keeps one connection between requests; one thread.
 #pragma once
 
 #include <cstddef>
@@ -46,6 +46,9 @@ class Http {
   Http(const Http&) = delete;
   Http& operator=(const Http&) = delete;
 
+  // Ends transfers with StoreError within about a second after it is set; it outlives this.
+  void end_on(const StopFlag& stop) { stop_ = &stop; }
+
   // Gets at most `most` bytes of body. Throws StoreError that names the URL.
   HttpAnswer get_text(const HttpRequest& request, std::size_t most);
   // Gets exactly the bytes of the range, or the whole of an empty object. Throws StoreError that
@@ -59,6 +62,7 @@ class Http {
   struct Handle;
   std::unique_ptr<Handle> handle_;
   StoreTimeouts timeouts_;
+  const StopFlag* stop_ = nullptr;
 };
 
 }  // namespace tributary::pool

@@ -1,7 +1,9 @@
 #include "pool/store/prefetcher.h"
 
 #include <algorithm>
-#include <thread>
+#include <exception>
+
+#include "pool/store/workers.h"
 
 namespace tributary::pool {
 namespace {
@@ -30,10 +32,8 @@ void Prefetcher::run(std::uint64_t first, std::uint64_t count, const Target& tar
     stop_ = std::make_unique<StopFlag>();
     if (stopped_) stop_->set();
   }
-  std::vector<std::thread> workers;
-  for (std::uint32_t i = 0; i < options_.parallel; ++i)
-    workers.emplace_back([this, i, &target] { work(i + 1, target); });
-  for (std::thread& worker : workers) worker.join();
+  run_workers(options_.parallel, [this, &target](std::size_t i) { work(i + 1, target); });
+  if (next_ < end_ && !stop_->is_set()) give_up(next_, end_, target, "no worker was left");
   const std::lock_guard lock(mutex_);
   progress_.running = false;
 }
@@ -45,18 +45,24 @@ void Prefetcher::stop() {
 }
 
 void Prefetcher::work(std::uint64_t seed, const Target& target) {
-  RecordReader reader(store_.clone(), manifest_, options_.backoff, *stop_, counters_, seed);
-  std::vector<std::byte> buffer;
   const std::uint64_t group = std::uint64_t{1} << manifest_.group_shift();
-  for (;;) {
-    // Goes from one group's boundary to the next, so that owners do not change inside.
-    std::uint64_t from = next_.load(std::memory_order_relaxed);
-    std::uint64_t to = 0;
-    do {
-      if (from >= end_ || stop_->is_set()) return;
-      to = std::min((from / group + 1) * group, end_);
-    } while (!next_.compare_exchange_weak(from, to, std::memory_order_relaxed));
-    read_group(reader, from, to, target, buffer);
+  std::uint64_t from = 0;
+  std::uint64_t to = 0;
+  try {
+    RecordReader reader(store_.clone(), manifest_, options_.backoff, *stop_, counters_, seed);
+    std::vector<std::byte> buffer;
+    for (;;) {
+      // Goes from one group's boundary to the next, so that owners do not change inside.
+      from = next_.load(std::memory_order_relaxed);
+      do {
+        to = from;
+        if (from >= end_ || stop_->is_set()) return;
+        to = std::min((from / group + 1) * group, end_);
+      } while (!next_.compare_exchange_weak(from, to, std::memory_order_relaxed));
+      read_group(reader, from, to, target, buffer);
+    }
+  } catch (const std::exception& error) {  // from memory or a thread's lock that cannot be had
+    give_up(from, to, target, error.what());
   }
 }
 
@@ -100,7 +106,7 @@ void Prefetcher::read_piece(RecordReader& reader, const Piece& piece, const Targ
   try {
     buffer.resize(piece.bytes);
     reader.read(piece.shard, piece.offset, buffer);
-  } catch (const StoreError& error) {
+  } catch (const std::exception& error) {  // the store's, or of memory
     return fail(piece, error.what());
   }
   std::uint64_t stored = 0;
@@ -127,6 +133,19 @@ void Prefetcher::fail(const Piece& piece, const std::string& what) {
     progress_.errors.push_back(manifest_.shards()[piece.shard].name + ", records " +
                                std::to_string(piece.ids.front()) + " to " +
                                std::to_string(piece.ids.back()) + ": " + what);
+}
+
+void Prefetcher::give_up(std::uint64_t first, std::uint64_t end, const Target& target,
+                         const std::string& what) {
+  std::uint64_t left = 0;
+  for (std::uint64_t id = first; id < end; ++id) left += target.wants(id) ? 1 : 0;
+  if (left == 0) return;
+  const std::lock_guard lock(mutex_);
+  progress_.failed += left;
+  if (progress_.errors.size() < kMostErrors)
+    progress_.errors.push_back("records " + std::to_string(first) + " to " +
+                               std::to_string(end - 1) + ": " + std::to_string(left) +
+                               " were not read: " + what);
 }
 
 FillProgress Prefetcher::progress() const {

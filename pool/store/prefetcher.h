@@ -3,7 +3,8 @@
 //   groups of ids ──▶ workers, each with a store of its own ──▶ deliver(id, data)
 //
 // Records that follow each other in a shard are read in one request. A record that cannot be read
-// is skipped and named, or ends the fill, as configured.
+// is skipped and named, or ends the fill, as configured. Where memory or threads run short, a fill
+// goes on with what it has, and names what it could not do.
 #pragma once
 
 #include <cstdint>
@@ -64,6 +65,9 @@ class Prefetcher {
   void read_piece(RecordReader& reader, const Piece& piece, const Target& target,
                   std::vector<std::byte>& buffer);
   void fail(const Piece& piece, const std::string& what);
+  // Counts what a worker that ended early has left undone of [first, end).
+  void give_up(std::uint64_t first, std::uint64_t end, const Target& target,
+               const std::string& what);
 
   const Store& store_;
   const Manifest& manifest_;

@@ -21,7 +21,9 @@ class RecordReader {
         manifest_(manifest),
         retry_(backoff, &stop, &counters),
         counters_(counters),
-        seed_(seed) {}
+        seed_(seed) {
+    store_->end_on(stop);
+  }
 
   // Reads bytes of one shard. Throws StoreError: the error after the last try, or `unavailable`
   // when stopped.

@@ -39,7 +39,8 @@ class LeftOut {
 
 struct StoreTimeouts {
   Duration connect = Duration::seconds(5);
-  Duration stall = Duration::seconds(10);  // without a byte
+  Duration stall = Duration::seconds(10);  // slower than least_kib_per_second for so long
+  std::uint32_t least_kib_per_second = 16;
 };
 
 class Store {
@@ -53,6 +54,8 @@ class Store {
   // that names the object's address; `changed` if it is not the manifest's any more.
   virtual void read(const StoreObject& object, std::uint64_t offset, std::span<std::byte> out) = 0;
   [[nodiscard]] virtual std::unique_ptr<Store> clone() const = 0;
+  // Reads end with StoreError soon after `stop` is set, which outlives this; clones do not know it.
+  virtual void end_on(const StopFlag& /*stop*/) {}
   // Objects that the last list() found and that cannot be records.
   [[nodiscard]] const LeftOut& left_out() const { return left_out_; }
 

@@ -27,6 +27,7 @@ class WebHdfsStore : public Store {
   std::vector<StoreObject> list(const Retry& retry) override;
   void read(const StoreObject& object, std::uint64_t offset, std::span<std::byte> out) override;
   [[nodiscard]] std::unique_ptr<Store> clone() const override;
+  void end_on(const StopFlag& stop) override { http_.end_on(stop); }
 
  private:
   [[nodiscard]] HttpRequest request(const std::string& path, const std::string& query) const;

@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -68,17 +69,28 @@ class MappedServer : public MemoryServer {
 
  private:
   void serve() {
-    for (;;) {
-      std::vector<pollfd> files = {{stop_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}};
-      for (const File& reader : readers_) files.push_back({reader.get(), POLLIN, 0});
-      if (poll(files.data(), files.size(), -1) < 0 && errno != EINTR) return;
-      if (files[0].revents != 0) return;
-      // From the back, so that readers not checked yet keep their places.
-      for (std::size_t i = readers_.size(); i-- > 0;)
-        if (files[i + 2].revents != 0 && !answer(readers_[i].get()))
-          readers_.erase(readers_.begin() + static_cast<std::ptrdiff_t>(i));
-      if (files[1].revents != 0) accept_one();
+    for (bool goes_on = true; goes_on;) {
+      try {
+        goes_on = turn();
+      } catch (const std::bad_alloc&) {
+        pollfd stop{stop_.get(), POLLIN, 0};
+        goes_on = poll(&stop, 1, kPauseMs) == 0;
+      }
     }
+  }
+
+  // Returns false at the end.
+  bool turn() {
+    std::vector<pollfd> files = {{stop_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}};
+    for (const File& reader : readers_) files.push_back({reader.get(), POLLIN, 0});
+    if (poll(files.data(), files.size(), -1) < 0 && errno != EINTR) return false;
+    if (files[0].revents != 0) return false;
+    // From the back, so that readers not checked yet keep their places.
+    for (std::size_t i = readers_.size(); i-- > 0;)
+      if (files[i + 2].revents != 0 && !answer(readers_[i].get()))
+        readers_.erase(readers_.begin() + static_cast<std::ptrdiff_t>(i));
+    if (files[1].revents != 0) accept_one();
+    return true;
   }
 
   void accept_one() {

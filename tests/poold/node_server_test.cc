@@ -20,13 +20,15 @@
 #include "pool/loader/gpu_target.h"
 #include "pool/loader/loader.h"
 #include "pool/loader/node_link.h"
-#include "tests/pool/no_descriptors.h"
+#include "tests/testbed/no_descriptors.h"
 
 namespace tributary::poold {
 namespace {
 
 namespace fs = std::filesystem;
 using namespace pool;  // all that is tested here
+using testbed::closes;
+using testbed::NoDescriptors;
 
 constexpr std::uint64_t kRecords = 600;
 

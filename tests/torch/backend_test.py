@@ -110,6 +110,10 @@ def test_close_ends_a_join_of_another_thread(switch, ranks, absent):
     switch.wait_until_left(1)
 
 
+def test_a_group_is_made_while_all_are_closed(ranks):
+    ranks.run("make_a_group_while_all_are_closed")
+
+
 def test_a_call_keeps_what_close_gives_up(ranks):
     for text in ranks.run("close_within_a_call"):
         # Another rank may have left before this one's communicator has ended its op.

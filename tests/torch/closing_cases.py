@@ -6,6 +6,7 @@ import torch
 import torch.distributed as dist
 import tributary.torch
 from torch.utils._python_dispatch import TorchDispatchMode
+from tributary.torch import _backend
 from tributary.torch.binding import Agreement
 
 from cases import error_of
@@ -38,6 +39,27 @@ def close_while_joining(rank, size, absent):
 
 
 close_while_joining.timeout_s = 1800
+
+
+def make_a_group_while_all_are_closed(rank, size):
+    """Another thread is within close_all(), in Python, until this one has made a group."""
+    dist.all_reduce(torch.ones(4))
+    began, made = threading.Event(), threading.Event()
+    wait_for_all = Agreement.wait_for_all
+
+    def noted_wait(self):
+        began.set()
+        made.wait()
+        wait_for_all(self)
+
+    Agreement.wait_for_all = noted_wait
+    closing = threading.Thread(target=_backend.close_all, daemon=True)
+    closing.start()
+    began.wait()
+    dist.new_group()
+    made.set()
+    closing.join()
+    Agreement.wait_for_all = wait_for_all
 
 
 class ClosesFirst(TorchDispatchMode):

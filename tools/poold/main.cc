@@ -47,8 +47,7 @@ int serve(const pool::PoolConfig& config, const Options& options) {
               server.transport(), pool::name_of(status.memory),
               static_cast<unsigned long long>(status.records));
   daemon.announce_ready(options.ready_fd);
-  std::uint64_t turns = 0;
-  daemon.wait({{}, [&] { return ++turns; }});
+  daemon.wait({{}, [&] { return server.turns(); }});
   return 0;
 }
 

@@ -1,6 +1,7 @@
 // Operators' commands to a node: fill, pin, evict, verify, status.
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "tools/poold/node_server.h"
@@ -57,6 +58,7 @@ Message NodeServer::verify(std::uint64_t first, std::uint64_t count) {
   }
   std::uint64_t corrupt = 0;
   for (std::size_t at = 0; at < ids.size(); at += kAtOnce) {
+    if (stopping_) return Failure{"is being stopped"};
     const std::lock_guard lock(mutex_);
     for (std::size_t i = at; i < std::min(ids.size(), at + kAtOnce); ++i)
       corrupt += cache_->check(ids[i], now()) ? 0 : 1;
@@ -68,8 +70,12 @@ Message NodeServer::start_fill(std::uint64_t first, std::uint64_t count) {
   const std::lock_guard lock(mutex_);
   if (filling_) return Failure{"is being filled already; see `tributary pool status`"};
   if (filler_.joinable()) filler_.join();
+  try {
+    filler_ = std::thread([this, first, count] { fill(first, count); });
+  } catch (const std::exception& error) {  // no thread, or no memory for one, is left
+    return Failure{std::string("cannot be filled: ") + error.what()};
+  }
   filling_ = true;
-  filler_ = std::thread([this, first, count] { fill(first, count); });
   return text({{"filling", count}, {"incarnation", cache_->segment().incarnation()}});
 }
 
@@ -88,7 +94,11 @@ void NodeServer::fill(std::uint64_t first, std::uint64_t count) {
     const std::lock_guard lock(mutex_);
     return cache_->admits(bytes, now());
   };
-  prefetcher_->run(first, count, {wants, deliver, has_room});
+  try {
+    prefetcher_->run(first, count, {wants, deliver, has_room});
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "tributary-poold: filling ended: %s\n", error.what());
+  }
   const std::lock_guard lock(mutex_);
   filling_ = false;
 }

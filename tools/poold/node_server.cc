@@ -21,6 +21,7 @@ using namespace pool;  // all that it serves
 
 constexpr std::size_t kMostConnections = 1024;
 constexpr int kPauseMs = 100;
+constexpr int kTurnMs = 100;  // the acceptor's, for the watchdog
 constexpr Duration kSendTime = Duration::seconds(10);
 // Greetings are short: a connection that says nothing holds no thread for long.
 constexpr Duration kGreetTime = Duration::seconds(10);
@@ -85,6 +86,7 @@ NodeServer::NodeServer(const PoolConfig& config, std::size_t node)
   prefetcher_ = std::make_unique<Prefetcher>(*store_, *manifest_, config.fill);
   served_ = serve_memory(kind, host, {memory_.bytes(), memory_.file()});
   listener_ = listen_at(config.nodes[node].address);
+  fcntl(listener_, F_SETFL, O_NONBLOCK);  // a client may have gone when its turn comes
   spare_ = open_spare();
   acceptor_ = std::thread([this] { listen(); });
 }
@@ -125,7 +127,11 @@ void NodeServer::refuse_one() {
 
 void NodeServer::listen() {
   while (!stopping_) {
-    const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+    if (mutex_.moves()) turns_.fetch_add(1, std::memory_order_relaxed);
+    pollfd ready{listener_, POLLIN, 0};
+    errno = 0;
+    const int fd =
+        poll(&ready, 1, kTurnMs) > 0 ? accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC) : -1;
     if (fd < 0 && !stopping_ &&
         (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM))
       refuse_one();
@@ -145,15 +151,20 @@ void NodeServer::listen() {
     }
     const int one = 1;
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);  // a host that died says nothing
-    Connection& connection = connections_.emplace_back();
-    connection.fd = fd;
     try {
-      connection.thread = std::thread([this, &connection] { serve(connection); });
-    } catch (const std::system_error&) {  // no thread is left, either
+      start_serving(fd);
+    } catch (const std::exception&) {  // no thread is left, or no memory for one
       close(fd);
-      connections_.pop_back();
     }
   }
+}
+
+void NodeServer::start_serving(int fd) {
+  std::list<Connection> fresh(1);
+  Connection& connection = fresh.front();
+  connection.fd = fd;
+  connection.thread = std::thread([this, &connection] { serve(connection); });
+  connections_.splice(connections_.end(), fresh);
 }
 
 void NodeServer::serve(Connection& connection) {
@@ -168,14 +179,20 @@ void NodeServer::serve(Connection& connection) {
   } catch (const std::exception&) {
     // Closed, or no message of ours: the connection is of no more use.
   }
-  if (lease != 0) {
-    const std::lock_guard lock(mutex_);
-    cache_->leases().close(lease);
-    cache_->tidy(now());
-  }
+  if (lease != 0) end_lease(lease);
   const std::lock_guard lock(connections_mutex_);
   connection.fd = -1;  // the stream closes it when this returns
   connection.done = true;
+}
+
+void NodeServer::end_lease(std::uint64_t lease) {
+  const std::lock_guard lock(mutex_);
+  try {
+    cache_->leases().close(lease);
+    cache_->tidy(now());
+  } catch (const std::bad_alloc&) {
+    // A later call tidies up.
+  }
 }
 
 bool NodeServer::greet(MessageStream& stream, std::uint64_t& lease) {

@@ -24,6 +24,7 @@
 #include "pool/loader/stream.h"
 #include "pool/segment/memory_file.h"
 #include "pool/segment/node_cache.h"
+#include "tools/poold/watched_mutex.h"
 
 namespace tributary::poold {
 
@@ -54,6 +55,8 @@ class NodeServer {
 
   [[nodiscard]] NodeStatus status() const;
   [[nodiscard]] const char* transport() const;
+  // Changes as long as connections are accepted and the cache's mutex changes hands. Any thread.
+  [[nodiscard]] std::uint64_t turns() const { return turns_.load(std::memory_order_relaxed); }
   [[nodiscard]] const pool::PoolNodeConfig& node() const { return config_.nodes[node_]; }
 
  private:
@@ -65,7 +68,10 @@ class NodeServer {
 
   void listen();
   void refuse_one();
+  // Serves the connection on a thread. Throws where there is none, or no memory.
+  void start_serving(int fd);
   void serve(Connection& connection);
+  void end_lease(std::uint64_t lease);
   // False: the connection ends.
   bool greet(pool::MessageStream& stream, std::uint64_t& lease);
   void answer(pool::MessageStream& stream, const pool::Message& message);
@@ -83,7 +89,7 @@ class NodeServer {
   const pool::Placement placement_;
   std::uint64_t own_records_ = 0;
   pool::MemoryFile memory_;
-  mutable std::mutex mutex_;  // of cache_, and of what is under it
+  mutable WatchedMutex mutex_;  // of cache_, and of what is under it
   std::optional<pool::NodeCache> cache_;
   std::unique_ptr<pool::MemoryServer> served_;
   std::unique_ptr<pool::Store> store_;
@@ -93,8 +99,9 @@ class NodeServer {
   std::uint64_t denied_ = 0;
 
   int listener_ = -1;
-  int spare_ = -1;                     // a descriptor to give up where no other is left
-  std::atomic<bool> stopping_{false};  // set by the destructor
+  int spare_ = -1;                       // a descriptor to give up where no other is left
+  std::atomic<bool> stopping_{false};    // set by the destructor
+  std::atomic<std::uint64_t> turns_{0};  // from the acceptor to the watchdog
   mutable std::mutex connections_mutex_;
   std::list<Connection> connections_;
   std::thread acceptor_;  // last: begins when all else is there

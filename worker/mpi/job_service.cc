@@ -1,6 +1,7 @@
 #include "worker/mpi/job_service.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -16,6 +17,7 @@ namespace tributary::mpi {
 namespace {
 
 constexpr int kPatienceSeconds = 10;  // seconds to wait for the other end of a connection
+constexpr int kPauseMs = 100;
 constexpr std::size_t kLongestLine = 512;
 constexpr std::uint32_t kLoopback = 0x7F000001;
 constexpr std::uint16_t kAnyPort = 9;  // no packet is sent to it
@@ -66,6 +68,10 @@ void write_line(int socket, std::string line) {
   }
 }
 
+worker::FileDescriptor open_spare() {
+  return worker::FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
+
 std::uint64_t random_secret() {
   std::random_device device;
   return std::uint64_t{device()} << 32 | device();
@@ -76,7 +82,8 @@ std::uint64_t random_secret() {
 JobService::JobService(std::uint32_t ipv4, const std::vector<std::uint32_t>& jobs)
     : board_(jobs),
       listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)),
-      stop_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+      stop_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
+      spare_(open_spare()) {
   sockaddr_in own = socket_address(ipv4, 0);
   socklen_t length = sizeof own;
   if (!listener_ || !stop_ || ::bind(listener_.get(), generic(own), sizeof own) != 0 ||
@@ -98,11 +105,21 @@ void JobService::run() {
     std::array<pollfd, 2> fds = {{{listener_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}}};
     if (::poll(fds.data(), fds.size(), -1) < 0 && errno != EINTR) return;
     if (fds[1].revents != 0) return;
-    if (fds[0].revents == 0) continue;
-    const worker::FileDescriptor connection(
-        ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (connection) serve(connection.get());
+    if (fds[0].revents != 0) accept_one();
+    if (!spare_) spare_ = open_spare();
   }
+}
+
+// Where no descriptor is left, the spare one serves the rank; without it the listener stays ready.
+void JobService::accept_one() {
+  worker::FileDescriptor connection(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!connection && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
+    spare_ = worker::FileDescriptor();
+    connection = worker::FileDescriptor(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    pollfd stop{stop_.get(), POLLIN, 0};
+    if (!connection) ::poll(&stop, 1, kPauseMs);
+  }
+  if (connection) serve(connection.get());
 }
 
 void JobService::serve(int connection) {

@@ -41,6 +41,7 @@ class JobService {
 
  private:
   void run();
+  void accept_one();
   void serve(int connection);
   std::string answer(const std::string& question);
 
@@ -48,6 +49,7 @@ class JobService {
   JobBoard board_;
   worker::FileDescriptor listener_;
   worker::FileDescriptor stop_;
+  worker::FileDescriptor spare_;  // given up for a rank that asks where no other is left
   std::thread thread_;
 };
 

@@ -16,6 +16,14 @@ std::set<Backend*>& all_backends() {
   return backends;
 }
 
+// Keeps it alive; null if its last owner is gone or its first is not there yet.
+c10::intrusive_ptr<Backend> hold(Backend* backend) {
+  auto borrowed = c10::weak_intrusive_ptr<Backend>::reclaim(backend);
+  auto held = borrowed.lock();
+  static_cast<void>(borrowed.release());
+  return held;
+}
+
 void check_root(const char* call, std::int64_t root, int size) {
   TORCH_CHECK(root >= 0 && root < size, "tributary: ", call, " with root ", root,
               "; allowed: 0 to ", size - 1, ", a rank of the group");
@@ -67,8 +75,15 @@ void Backend::end() {
 }
 
 void Backend::close_all() {
-  const std::lock_guard lock(all_mutex());  // none of them is destroyed meanwhile
-  for (Backend* const backend : all_backends()) backend->close();
+  // Closing needs the interpreter's lock, which a thread may hold that makes a group and waits for
+  // the mutex.
+  std::vector<c10::intrusive_ptr<Backend>> held;
+  {
+    const std::lock_guard lock(all_mutex());
+    for (Backend* const backend : all_backends())
+      if (auto group = hold(backend)) held.push_back(std::move(group));
+  }
+  for (const auto& group : held) group->close();
 }
 
 std::pair<std::uint64_t, std::uint64_t> Backend::calls() const {

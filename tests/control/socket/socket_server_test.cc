@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "tests/control/socket_client.h"
+#include "tests/testbed/no_descriptors.h"
 #include "tests/testbed/scratch.h"
 
 namespace tributary::control {
@@ -91,6 +92,19 @@ TEST_F(SocketServerTest, OneWhoDoesNotTakeItsReplyKeepsNobodyWaiting) {
   deaf.send("much\n");
   EXPECT_EQ(ask("hello\n"), "little\n");
   EXPECT_EQ(deaf.receive_all().size(), 5'000'001u);
+}
+
+TEST_F(SocketServerTest, AnswersWhereNoDescriptorIsLeft) {
+  const SocketServer server(path, echo);
+  const int of_the_client = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const testbed::NoDescriptors none;
+  close(of_the_client);
+  for (int i = 0; i < 3; ++i) {
+    SocketClient client(path);
+    client.send("hello\n");
+    ASSERT_TRUE(client.closed_within(kPatienceMs));
+    EXPECT_EQ(client.receive_all(), "<hello>\n");
+  }
 }
 
 TEST_F(SocketServerTest, ARequestHasOneDeadlineHoweverItsBytesCome) {

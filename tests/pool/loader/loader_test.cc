@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <barrier>
+#include <filesystem>
 #include <thread>
 
+#include "tests/pool/no_threads.h"
 #include "tests/pool/stored_pool.h"
 
 namespace tributary::pool {
@@ -63,6 +65,31 @@ TEST(PoolLoader, FirstLoadsOfSeveralThreadsOfAChildShareASession) {
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
   }
+}
+
+TEST(PoolLoader, L1StoreIsReadByOneThreadWhereNoOtherIsLeft) {
+  const StoredPool pool("tributary-loader-threads-");
+  Loader loader(load_pool_config(pool.config()));
+  std::vector<std::vector<std::byte>> data;
+  std::vector<std::uint64_t> ids;
+  for (std::uint64_t id = 0; id < StoredPool::kRecords; ++id) {
+    ids.push_back(id);
+    data.emplace_back(loader.length(id));
+  }
+  const std::vector<std::span<std::byte>> targets(data.begin(), data.end());
+  const NoThreads none;
+  loader.get_batch(ids, targets);
+  EXPECT_EQ(loader.counters().misses, StoredPool::kRecords);
+}
+
+TEST(PoolLoader, L1ManifestThatIsTruncatedInPlaceHarmsNoLoader) {
+  const StoredPool pool("tributary-loader-manifest-");
+  const PoolConfig config = load_pool_config(pool.config());
+  Loader loader(config);
+  std::filesystem::resize_file(config.dataset.manifest, 0);
+  EXPECT_EQ(loader.length(StoredPool::kRecords - 1), StoredPool::kRecords);
+  EXPECT_TRUE(loads(loader, 7));
+  EXPECT_THROW(Loader again(config), std::runtime_error);
 }
 
 }  // namespace

@@ -57,7 +57,10 @@ class LyingNode {
         stream.send(challenge, kSoon);
         stream.receive(kSoon);
         stream.send(welcome_, kSoon);
-        while (stream.receive(kSoon)) stream.send(table_, kSoon);
+        while (const auto request = stream.receive(kSoon)) {
+          const auto* const renew = std::get_if<Renew>(&*request);
+          stream.send(renew == nullptr ? table_ : Renewed{0, renew->lease, 1}, kSoon);
+        }
       } catch (const std::exception&) {
         // The loader has closed the connection.
       }
@@ -111,6 +114,31 @@ TEST(PoolLyingNode, AddressesThatMeanNothingAreNamed) {
     for (const std::size_t bytes : {1u, 8u, 16u, 64u})
       EXPECT_THAT(problem_of(welcome(transport, bytes)), HasSubstr("'address' means nothing"))
           << transport << ' ' << bytes;
+}
+
+// The port of its data takes connections, and no process answers there: no read is ever posted.
+TEST(PoolLyingNode, L1NodeWhoseDataPortIsDeadIsGivenUp) {
+  const StoredPool pool("tributary-dead-port-");
+  PoolConfig config = load_pool_config(pool.config());
+  const int dead = listen_at("127.0.0.1:0");
+  sockaddr_in its{};
+  socklen_t length = sizeof its;
+  getsockname(dead, reinterpret_cast<sockaddr*>(&its), &length);
+  Welcome greeting = welcome("tcp", 0);
+  const auto bytes = std::as_bytes(std::span(&its, 1));
+  greeting.address.assign(bytes.begin(), bytes.end());
+  Entries table;
+  table.records.push_back({7, 0, 8, 1});
+  table.generation = 1;
+  const LyingNode node(greeting, table);
+  config.nodes[0].address = node.address();
+  Loader loader(config);
+  ASSERT_TRUE(loader.nodes().at(0).up) << loader.nodes().at(0).problem;
+  std::vector<std::byte> target(loader.length(7));
+  loader.get_into(7, target);
+  EXPECT_EQ(loader.counters().misses, 1u);
+  EXPECT_EQ(loader.counters().node_failures, 1u);
+  close(dead);
 }
 
 TEST(PoolLyingNode, TextThatIsNotUtf8IsNamed) {

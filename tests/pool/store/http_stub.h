@@ -21,7 +21,10 @@ class HttpStub {
   // From a request's head to all bytes of the answer; empty: no answer, the connection stays open.
   using Handler = std::function<std::string(const std::string& head)>;
 
-  explicit HttpStub(Handler handler) : handler_(std::move(handler)) {
+  // With `drip_ms`, each open connection gets a byte more after so many milliseconds without an
+  // event.
+  explicit HttpStub(Handler handler, int drip_ms = -1)
+      : handler_(std::move(handler)), drip_ms_(drip_ms) {
     listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -61,7 +64,10 @@ class HttpStub {
     std::vector<pollfd> fds = {{listener_, POLLIN, 0}};
     std::vector<std::string> received(1);
     while (!stopping_) {
-      if (poll(fds.data(), fds.size(), -1) <= 0) continue;
+      if (poll(fds.data(), fds.size(), drip_ms_) <= 0) {
+        for (std::size_t i = 1; i < fds.size(); ++i) send(fds[i].fd, "x", 1, MSG_NOSIGNAL);
+        continue;
+      }
       for (std::size_t i = fds.size(); i-- > 1;) {
         if (fds[i].revents == 0 || read_from(fds[i].fd, received[i])) continue;
         close(fds[i].fd);
@@ -99,6 +105,7 @@ class HttpStub {
   }
 
   Handler handler_;
+  const int drip_ms_;
   int listener_ = -1;
   std::uint16_t port_ = 0;
   std::atomic<bool> stopping_{false};

@@ -148,6 +148,47 @@ TEST(PoolHttp, ServerThatHangsIsNoticed) {
       StoreFault::timeout);
 }
 
+constexpr std::size_t kMuch = 1 << 20;  // takes days at a byte every 20 ms
+
+std::string head_of_much() {
+  const std::string bytes = std::to_string(kMuch);
+  return "HTTP/1.1 206 X\r\nContent-Length: " + bytes + "\r\nContent-Range: bytes 0-" +
+         std::to_string(kMuch - 1) + "/" + bytes + "\r\n\r\n";
+}
+
+StoreError error_of_much(const HttpStub& stub, Http& http) {
+  HttpRequest request;
+  request.url = stub.url();
+  std::vector<std::byte> out(kMuch);
+  try {
+    http.get_range(request, {0, out, kMuch});
+  } catch (const StoreError& error) {
+    return error;
+  }
+  throw std::logic_error("all of it came");
+}
+
+TEST(PoolHttp, L1ServerThatDripsIsGivenUp) {
+  const HttpStub stub([](const std::string&) { return head_of_much(); }, 20);
+  Http http(kShort);
+  const StoreError error = error_of_much(stub, http);
+  EXPECT_EQ(error.fault(), StoreFault::timeout) << error.what();
+  EXPECT_THAT(error.what(), HasSubstr("16384 bytes/sec"));
+}
+
+TEST(PoolHttp, StoppedReadsEndThoughTheServerDrips) {
+  StopFlag stop;
+  const HttpStub stub(
+      [&stop](const std::string&) {
+        stop.set();
+        return head_of_much();
+      },
+      20);
+  Http http({Duration::seconds(2), Duration::seconds(600), 1});
+  http.end_on(stop);
+  EXPECT_THAT(error_of_much(stub, http).what(), HasSubstr("reading was stopped"));
+}
+
 TEST(PoolHttp, NothingListensIsUnavailable) {
   std::string url;
   {

@@ -6,6 +6,7 @@
 
 #include <map>
 
+#include "tests/pool/no_threads.h"
 #include "tests/pool/store/fake_store.h"
 
 namespace tributary::pool {
@@ -68,6 +69,46 @@ TEST(PoolPrefetcher, L1ParallelismIsBounded) {
   fill.prefetcher.run(0, 2000, fill.target());
   EXPECT_EQ(fill.got.size(), 4u);
   EXPECT_LE(fill.shared->most_at_once, 3);
+}
+
+TEST(PoolPrefetcher, L1FillsOnItsOwnThreadWhereNoOtherIsLeft) {
+  Filling fill(options());
+  {
+    const NoThreads none;
+    EXPECT_THROW(std::thread([] {}), std::system_error);
+    fill.prefetcher.run(0, 2000, fill.target());
+  }
+  EXPECT_EQ(fill.got.size(), 2000u);
+  EXPECT_FALSE(fill.wrong);
+  EXPECT_EQ(fill.prefetcher.progress().failed, 0u);
+}
+
+TEST(PoolPrefetcher, L1RecordsForWhichMemoryIsShortAreNamedAndTheOthersRead) {
+  Filling fill(options(1));
+  fill.shared->before = [](const std::string& name, int) {
+    if (name == "s0") throw std::bad_alloc();
+  };
+  fill.prefetcher.run(0, 2000, fill.target());
+  EXPECT_EQ(fill.got.size(), 1000u);
+  const FillProgress progress = fill.prefetcher.progress();
+  EXPECT_EQ(progress.failed, 1000u);
+  ASSERT_FALSE(progress.errors.empty());
+  EXPECT_THAT(progress.errors[0], testing::HasSubstr("s0, records 0 to"));
+}
+
+TEST(PoolPrefetcher, L1RecordsThatAWorkerLeftUndoneAreCounted) {
+  Filling fill(options(1));
+  Prefetcher::Target target = fill.target();
+  const auto deliver = target.deliver;
+  target.deliver = [&](std::uint64_t id, std::span<const std::byte> data) {
+    if (id == 7) throw std::bad_alloc();
+    return deliver(id, data);
+  };
+  fill.wants = [&](std::uint64_t id) { return !fill.got.contains(id); };
+  fill.prefetcher.run(0, 2000, target);
+  EXPECT_EQ(fill.got.size(), 7u);
+  EXPECT_EQ(fill.prefetcher.progress().failed, 1993u);
+  EXPECT_FALSE(fill.prefetcher.progress().running);
 }
 
 TEST(PoolPrefetcher, RangeAndWishesAreKept) {

@@ -12,10 +12,13 @@
 #include "core/prng.h"
 #include "pool/transport/mapped.h"
 #include "pool/transport/transport.h"
-#include "tests/pool/no_descriptors.h"
+#include "tests/testbed/no_descriptors.h"
 
 namespace tributary::pool {
 namespace {
+
+using testbed::closes;
+using testbed::NoDescriptors;
 
 struct Pages {
   explicit Pages(std::size_t bytes) : memory{{}, memfd_create("pages", MFD_CLOEXEC)} {

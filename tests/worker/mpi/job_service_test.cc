@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include "tests/testbed/no_descriptors.h"
+
 namespace tributary::mpi {
 namespace {
 
@@ -46,6 +48,19 @@ TEST(JobService, ASilentServiceHasNoJob) {
   }
   EXPECT_THAT(std::get<std::string>(JobClient(gone).take(2)),
               HasSubstr("does not answer at 127.0.0.1:"));
+}
+
+TEST(JobService, AnswersWhereNoDescriptorIsLeft) {
+  const JobService service(kLoopback, {3, 6, 9});
+  const JobClient client(service.address());
+  const int of_the_client = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const testbed::NoDescriptors none;
+  close(of_the_client);
+  for (const std::uint32_t job : {3u, 6u, 9u}) {
+    const auto answer = client.take(2);
+    ASSERT_TRUE(std::holds_alternative<std::uint32_t>(answer)) << std::get<std::string>(answer);
+    EXPECT_EQ(job_of(answer), job);
+  }
 }
 
 TEST(JobService, OwnAddressIsThatOfTheRoute) {

@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <vector>
 
-namespace tributary::pool {
+namespace tributary::testbed {
 
 // True if the other side closes the connection, and not only stays silent.
 inline bool closes(int connection) {
@@ -44,4 +44,4 @@ class NoDescriptors {
   std::vector<int> taken_;
 };
 
-}  // namespace tributary::pool
+}  // namespace tributary::testbed
