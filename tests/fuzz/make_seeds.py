@@ -428,6 +428,8 @@ def telemetry_wire():
     write("telemetry_wire", "insert", b"\x00" + struct.pack("<HB", 5001, 0) + choices + ether + packet)
     head = bytes.fromhex("22000001000000071413022050000000000000000001000200000003")
     write("telemetry_wire", "report", b"\x01" + port + head + packet)
+    trailer = bytes.fromhex("020b000054520001") + struct.pack(">Q", 77) + bytes(range(32))
+    write("telemetry_wire", "signed", b"\x01" + port + head[:9] + b"\x12" + head[10:] + packet + trailer)
     trace = bytes.fromhex("600000000018003d") + bytes(32) + bytes.fromhex("3b020100310e0000007b08028000000000")
     write("telemetry_wire", "ioam", b"\x02" + struct.pack("<H", 123) + trace + bytes(16))
 

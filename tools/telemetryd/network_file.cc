@@ -1,5 +1,7 @@
 #include "tools/telemetryd/network_file.h"
 
+#include <net/if.h>
+
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -42,6 +44,8 @@ const Fields<NetworkFile>& network_fields() {
                      "`switch.telemetry.node_id`; 0: a host."),
       config::scalar("reports_from", &NetworkNode::reports_from, sender_ipv4(),
                      "Where the switch's reports come from."),
+      config::scalar("reports_through", &NetworkNode::reports_through, config::identifier(),
+                     "Interface of this host that they come in through; not given: any."),
       config::scalar("control", &NetworkNode::control, config::socket_path(),
                      "The switch's control socket, for `trees` and `paths[].destinations`."),
       config::scalar("own_file", &NetworkNode::own_file, config::boolean(),
@@ -99,7 +103,9 @@ const Fields<NetworkFile>& network_fields() {
       config::list("links", &NetworkFile::links, links, 1, 4096, "Between their ports."),
       config::list("paths", &NetworkFile::paths, paths, 0, 1024, "To be found."),
       config::list("trees", &NetworkFile::trees, trees, 0, 256,
-                   "Switches whose way up follows the best one.")};
+                   "Switches whose way up follows the best one."),
+      config::scalar("key_file", &NetworkFile::key_file, config::absolute_path(),
+                     "File with the switches' key; reports without its signature are dropped.")};
   return all;
 }
 
@@ -184,6 +190,10 @@ void check(const NetworkFile& file, config::ReadContext& context) {
       context.report(path + ".name", "'" + file.nodes[i].name + "' is there already");
     if (file.nodes[i].reports_from != 0 && file.nodes[i].id == 0)
       context.report(path + ".reports_from", "is of switches only; allowed: with an id");
+    if (!file.nodes[i].reports_through.empty() && file.nodes[i].reports_from == 0)
+      context.report(path + ".reports_through", "goes with reports_from; allowed: both");
+    if (file.nodes[i].reports_through.size() >= IF_NAMESIZE)
+      context.report(path + ".reports_through", "is no interface's; allowed: up to 15 characters");
     if (file.nodes[i].id != 0 && !ids.insert(file.nodes[i].id).second)
       context.report(path + ".id", std::to_string(file.nodes[i].id) + " is there already");
   }
