@@ -162,7 +162,7 @@ void NodeServer::serve(Connection& connection) {
   try {
     if (greet(stream, lease)) {
       while (!stopping_) {
-        if (const auto message = stream.receive(kRest)) answer(stream, *message);
+        if (const auto message = stream.receive(kRest)) answer(stream, *message, lease);
       }
     }
   } catch (const std::exception&) {
@@ -226,7 +226,21 @@ bool NodeServer::greet(MessageStream& stream, std::uint64_t& lease) {
   return true;
 }
 
-void NodeServer::answer(MessageStream& stream, const Message& message) {
+// A connection has one lease, which ends with it, and renews no other's: leases of clients that are
+// gone would hold dropped memory back.
+Message NodeServer::renew(const Renew& wish, std::uint64_t& lease) {
+  if (lease == 0) return Failure{"has no lease; allowed: connections of readers"};
+  const std::lock_guard lock(mutex_);
+  Renewed renewed{cache_->generation(), lease, 1};
+  if (wish.lease != lease || !cache_->leases().renew(lease, wish.seen, now())) {
+    cache_->leases().close(lease);
+    renewed.alive = 0;
+    renewed.lease = lease = cache_->leases().open(0, now());
+  }
+  return renewed;
+}
+
+void NodeServer::answer(MessageStream& stream, const Message& message, std::uint64_t& lease) {
   if (const auto* table = std::get_if<TableRequest>(&message))
     return send_table(stream, table->since);
   Message reply = Failure{"not a request of an operator or loader"};
@@ -238,14 +252,8 @@ void NodeServer::answer(MessageStream& stream, const Message& message) {
       if (const auto record = cache_->find(id); record && entries.records.size() < kMostEntries)
         entries.records.push_back(*record);
     reply = std::move(entries);
-  } else if (const auto* renew = std::get_if<Renew>(&message)) {
-    const std::lock_guard lock(mutex_);
-    Renewed renewed{cache_->generation(), renew->lease, 1};
-    if (!cache_->leases().renew(renew->lease, renew->seen, now())) {
-      renewed.alive = 0;
-      renewed.lease = cache_->leases().open(0, now());
-    }
-    reply = renewed;
+  } else if (const auto* wish = std::get_if<Renew>(&message)) {
+    reply = renew(*wish, lease);
   } else if (const auto* corrupt = std::get_if<Corrupt>(&message)) {
     const std::lock_guard lock(mutex_);
     const auto record = cache_->find(corrupt->record.id);

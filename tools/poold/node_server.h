@@ -68,7 +68,9 @@ class NodeServer {
   void serve(Connection& connection);
   // False: the connection ends.
   bool greet(pool::MessageStream& stream, std::uint64_t& lease);
-  void answer(pool::MessageStream& stream, const pool::Message& message);
+  // `lease` is the connection's own; 0: it has none.
+  void answer(pool::MessageStream& stream, const pool::Message& message, std::uint64_t& lease);
+  pool::Message renew(const pool::Renew& wish, std::uint64_t& lease);
   void send_table(pool::MessageStream& stream, std::uint64_t since);
   pool::Message run(const pool::Command& command);
   pool::Message verify(std::uint64_t first, std::uint64_t count);
