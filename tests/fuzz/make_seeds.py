@@ -394,7 +394,8 @@ def pool_inputs():
             ("hello", 1, struct.pack("<II", 1, 4) + b"pool" + bytes(24)), ("proof", 3, bytes(33)),
             ("entries", 6, struct.pack("<QBI", 9, 1, 2) + entry * 2),
             ("lookup", 7, struct.pack("<I2Q", 2, 1, 5)), ("command", 11, struct.pack("<BQQ", 1, 0, 9)),
-            ("status", 12, b""), ("long-list", 7, struct.pack("<I", 0x20000001) + bytes(8))):
+            ("status", 12, b""), ("operate", 15, bytes(range(32))),
+            ("long-list", 7, struct.pack("<I", 0x20000001) + bytes(8))):
         write("pool_message", name, frame(kind, body))
     def shard(records, size):
         return struct.pack("<I", 2) + b"s0" + struct.pack("<QQQ", size, 1, records)

@@ -113,7 +113,7 @@ TEST_F(PoolNodes, L4FlippedBitsAreNoticedReportedAndReadElsewhere) {
   EXPECT_EQ(loader.counters().corrupt, servers_[0]->status().cache.corrupt)
       << "reported, and dropped";
   EXPECT_EQ(loader.counters().hits, kRecords) << "from replicas";
-  const std::string verified = link(0).command(CommandKind::verify, 0, kRecords);
+  const std::string verified = operate(0).command(CommandKind::verify, 0, kRecords);
   EXPECT_THAT(verified, testing::HasSubstr("\"corrupt\":" +
                                            std::to_string(held - loader.counters().corrupt)));
   EXPECT_EQ(servers_[0]->status().records, 0u);
@@ -262,7 +262,7 @@ TEST_F(PoolNodes, L4RecordsThatMovedAreLookedUpAgain) {
   Loader loader(config_);
   EXPECT_EQ(load_all(loader), 0);
   for (std::size_t n = 0; n < servers_.size(); ++n)
-    link(n).command(CommandKind::evict, 0, kRecords);
+    operate(n).command(CommandKind::evict, 0, kRecords);
   EXPECT_EQ(load_all(loader), 0);
   EXPECT_EQ(loader.counters().hits + loader.counters().misses, 2 * kRecords);
   EXPECT_GE(loader.counters().misses, kRecords);

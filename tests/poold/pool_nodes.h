@@ -60,6 +60,14 @@ bool eventually(Condition condition) {
   return condition();
 }
 
+inline std::string refusal_of(NodeLink& link, CommandKind kind) {
+  try {
+    return "took it: " + link.command(kind, 0, kRecords);
+  } catch (const StreamError& error) {
+    return error.what();
+  }
+}
+
 class PoolNodes : public testing::Test {
  protected:
   PoolNodes() {
@@ -110,9 +118,13 @@ class PoolNodes : public testing::Test {
   NodeLink link(std::size_t node, LinkUse use = LinkUse::operate) {
     return NodeLink(target_of(node), use);
   }
+  // By the node's socket.
+  NodeLink operate(std::size_t node) {
+    return NodeLink::to_operate(target_of(node), {operate_socket_of(config_.nodes[node]), ""});
+  }
   void fill_all() {
     for (std::size_t n = 0; n < servers_.size(); ++n) {
-      NodeLink to = link(n);
+      NodeLink to = operate(n);
       to.command(CommandKind::fill, 0, kRecords);
       while (servers_[n]->status().fill.running) std::this_thread::yield();
     }

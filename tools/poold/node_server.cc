@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <random>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
 
 #include "pool/loader/token.h"
 
@@ -65,6 +67,7 @@ NodeServer::NodeServer(const PoolConfig& config, std::size_t node)
       node_(node),
       manifest_(config.dataset.manifest),
       token_(read_token(config)),
+      operator_token_(read_operator_token(config)),
       placement_(config.placed_nodes(), config.replicas, manifest_->group_shift()),
       memory_(memory_options(config.nodes[node])),
       store_(open_store(config.dataset.store, config.timeouts)) {
@@ -84,6 +87,8 @@ NodeServer::NodeServer(const PoolConfig& config, std::size_t node)
       own_records_ += std::min(group, manifest_->records() - id);
   prefetcher_ = std::make_unique<Prefetcher>(*store_, *manifest_, config.fill);
   served_ = serve_memory(kind, host, {memory_.bytes(), memory_.file()});
+  if (const std::string path = operate_socket_of(config.nodes[node]); !path.empty())
+    operators_.emplace(path, operators_of(config.operators));
   listener_ = listen_at(config.nodes[node].address);
   spare_ = open_spare();
   acceptor_ = std::thread([this] { listen(); });
@@ -111,13 +116,13 @@ const char* NodeServer::transport() const {
 
 // Where no descriptor is left, a connection cannot be accepted, and the listener stays ready.
 // Accepts one by the spare descriptor and closes it: its loader goes to the store, and tries again.
-void NodeServer::refuse_one() {
+void NodeServer::refuse_one(int listener) {
   if (spare_ < 0) {  // there was none to take back
     poll(nullptr, 0, kPauseMs);
   } else {
     close(spare_);
-    pollfd ready{listener_, POLLIN, 0};
-    const int fd = poll(&ready, 1, 0) > 0 ? accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC) : -1;
+    pollfd ready{listener, POLLIN, 0};
+    const int fd = poll(&ready, 1, 0) > 0 ? accept4(listener, nullptr, nullptr, SOCK_CLOEXEC) : -1;
     if (fd >= 0) close(fd);
   }
   spare_ = open_spare();
@@ -125,52 +130,67 @@ void NodeServer::refuse_one() {
 
 void NodeServer::listen() {
   while (!stopping_) {
-    const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-    if (fd < 0 && !stopping_ &&
-        (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM))
-      refuse_one();
-    const std::lock_guard lock(connections_mutex_);
-    for (auto at = connections_.begin(); at != connections_.end();) {
-      if (!at->done) {
-        ++at;
-        continue;
-      }
-      at->thread.join();
-      at = connections_.erase(at);
-    }
-    if (fd < 0) continue;
-    if (connections_.size() >= kMostConnections) {
-      close(fd);
+    const int local = operators_ ? operators_->listener() : -1;  // poll() passes over -1
+    std::array<pollfd, 2> ready = {{{listener_, POLLIN, 0}, {local, POLLIN, 0}}};
+    if (poll(ready.data(), ready.size(), -1) < 0) continue;
+    if (ready[0].revents != 0) accept_from(listener_, false);
+    if (ready[1].revents != 0) accept_from(local, true);
+  }
+}
+
+// Needs connections_mutex_.
+void NodeServer::forget_ended() {
+  for (auto at = connections_.begin(); at != connections_.end();) {
+    if (!at->done) {
+      ++at;
       continue;
     }
-    const int one = 1;
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);  // a host that died says nothing
-    Connection& connection = connections_.emplace_back();
-    connection.fd = fd;
-    try {
-      connection.thread = std::thread([this, &connection] { serve(connection); });
-    } catch (const std::system_error&) {  // no thread is left, either
-      close(fd);
-      connections_.pop_back();
-    }
+    at->thread.join();
+    at = connections_.erase(at);
+  }
+}
+
+void NodeServer::accept_from(int listener, bool for_operators) {
+  const int fd = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+  if (fd < 0 && !stopping_ &&
+      (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM))
+    refuse_one(listener);
+  const std::lock_guard lock(connections_mutex_);
+  forget_ended();
+  if (fd < 0) return;
+  if (connections_.size() >= kMostConnections || (for_operators && !operators_->admits(fd))) {
+    close(fd);
+    return;
+  }
+  const int one = 1;
+  setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);  // a host that died says nothing
+  Connection& connection = connections_.emplace_back();
+  connection.fd = fd;
+  connection.may_operate = for_operators;
+  try {
+    connection.thread = std::thread([this, &connection] { serve(connection); });
+  } catch (const std::system_error&) {  // no thread is left, either
+    close(fd);
+    connections_.pop_back();
   }
 }
 
 void NodeServer::serve(Connection& connection) {
-  std::uint64_t lease = 0;
+  Peer peer;
+  peer.may_operate = connection.may_operate;
   MessageStream stream(connection.fd);
   try {
-    if (greet(stream, lease)) {
+    if (greet(stream, peer)) {
       while (!stopping_) {
-        if (const auto message = stream.receive(kRest)) answer(stream, *message, lease);
+        if (const auto message = stream.receive(kRest)) answer(stream, *message, peer);
       }
     }
   } catch (const std::exception&) {
     // Closed, or no message of ours: the connection is of no more use.
   }
-  if (lease != 0) {
+  if (peer.lease != 0) {
     const std::lock_guard lock(mutex_);
-    cache_->leases().close(lease);
+    cache_->leases().close(peer.lease);
     cache_->tidy(now());
   }
   const std::lock_guard lock(connections_mutex_);
@@ -178,16 +198,18 @@ void NodeServer::serve(Connection& connection) {
   connection.done = true;
 }
 
-bool NodeServer::greet(MessageStream& stream, std::uint64_t& lease) {
+Message NodeServer::deny(std::string text) {
+  const std::lock_guard lock(mutex_);
+  ++denied_;
+  return Failure{std::move(text)};
+}
+
+bool NodeServer::greet(MessageStream& stream, Peer& peer) {
   const auto first = stream.receive(kGreetTime);
   const Hello* const hello = first ? std::get_if<Hello>(&*first) : nullptr;
   if (hello == nullptr) return false;
   const auto refuse = [&](const std::string& text) {
-    {
-      const std::lock_guard lock(mutex_);
-      ++denied_;
-    }
-    stream.send(Failure{text}, kSendTime);
+    stream.send(deny(text), kSendTime);
     return false;
   };
   if (hello->version != kProtocolVersion)
@@ -199,6 +221,8 @@ bool NodeServer::greet(MessageStream& stream, std::uint64_t& lease) {
     return refuse("has another manifest for pool '" + config_.name +
                   "': two pools of one name, or a manifest that was made again for one side alone");
   Challenge challenge{draw_nonce(), {}};
+  peer.nonce = hello->nonce;
+  peer.nodes_nonce = challenge.nonce;
   challenge.proof = prove(token_, Role::node, hello->nonce, challenge.nonce);
   stream.send(challenge, kSendTime);
   const auto second = stream.receive(kGreetTime);
@@ -220,7 +244,7 @@ bool NodeServer::greet(MessageStream& stream, std::uint64_t& lease) {
   {
     const std::lock_guard lock(mutex_);
     welcome.generation = cache_->generation();
-    if (proof->reads != 0) welcome.lease = lease = cache_->leases().open(0, now());
+    if (proof->reads != 0) welcome.lease = peer.lease = cache_->leases().open(0, now());
   }
   stream.send(welcome, kSendTime);
   return true;
@@ -240,7 +264,16 @@ Message NodeServer::renew(const Renew& wish, std::uint64_t& lease) {
   return renewed;
 }
 
-void NodeServer::answer(MessageStream& stream, const Message& message, std::uint64_t& lease) {
+Message NodeServer::prove_operator(const Operate& operate, Peer& peer) {
+  if (operator_token_.empty())
+    return deny("has no operator_token_file; allowed: commands at its machine, by operate_socket");
+  if (!same(operate.proof, prove(operator_token_, Role::operates, peer.nonce, peer.nodes_nonce)))
+    return deny("refuses the operator's token; allowed: that of the pool's operator_token_file");
+  peer.may_operate = true;
+  return Text{"{}"};
+}
+
+void NodeServer::answer(MessageStream& stream, const Message& message, Peer& peer) {
   if (const auto* table = std::get_if<TableRequest>(&message))
     return send_table(stream, table->since);
   Message reply = Failure{"not a request of an operator or loader"};
@@ -253,15 +286,21 @@ void NodeServer::answer(MessageStream& stream, const Message& message, std::uint
         entries.records.push_back(*record);
     reply = std::move(entries);
   } else if (const auto* wish = std::get_if<Renew>(&message)) {
-    reply = renew(*wish, lease);
+    reply = renew(*wish, peer.lease);
   } else if (const auto* corrupt = std::get_if<Corrupt>(&message)) {
     const std::lock_guard lock(mutex_);
     const auto record = cache_->find(corrupt->record.id);
     const bool same_one = record && record->generation == corrupt->record.generation;
     if (same_one) cache_->check(corrupt->record.id, now());
     reply = Text{"{}"};
+  } else if (const auto* operate = std::get_if<Operate>(&message)) {
+    reply = prove_operator(*operate, peer);
   } else if (const auto* command = std::get_if<Command>(&message)) {
-    reply = run(*command);
+    reply = peer.may_operate
+                ? run(*command)
+                : deny(
+                      "takes commands of operators alone; allowed: on its machine its own user, "
+                      "root and `operators`, elsewhere the pool's operator_token_file");
   } else if (std::holds_alternative<StatusRequest>(message)) {
     reply = Text{status_text()};
   }
