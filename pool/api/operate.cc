@@ -25,7 +25,7 @@ json ask_nodes(const pool::PoolConfig& config, Ask kind,
                const std::function<std::string(pool::NodeLink&)>& ask) {
   const pool::ManifestFile manifest(config.dataset.manifest);
   const std::string token = pool::read_token(config);
-  // Who may not read it may still be let in by a node's socket.
+  // A node's socket may let users in who may not read the token.
   const bool has_token =
       kind == Ask::to_change && access(config.operator_token_file.c_str(), R_OK) == 0;
   const std::string operators = has_token ? pool::read_operator_token(config) : "";

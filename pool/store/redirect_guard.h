@@ -1,5 +1,5 @@
 // Decides where redirects of a store may lead: to any host but loopback and link-local ones, where
-// services of this machine and of its network trust whoever reaches them. If the server that was
+// services of this machine and of its network trust their callers. If the server that was
 // asked is itself at such a place, redirects to the same kind of place are its own, and allowed.
 //
 // Judges the address that a connection goes to, so that no name of a host hides one.
@@ -16,10 +16,10 @@ namespace tributary::pool {
 enum class HostPlace : std::uint8_t { elsewhere, loopback, link_local };
 
 HostPlace place_of(const sockaddr& address);
-// Of an address in text; what is none counts as elsewhere.
+// The same for an address in text; what is none counts as elsewhere.
 HostPlace place_of(const std::string& address);
 
-// Of one request and its redirects.
+// Judges one request and its redirects.
 class RedirectGuard {
  public:
   // A connection is about to be opened: before any request was sent, to the server that was asked.

@@ -35,8 +35,7 @@ config::Codec<std::uint32_t> sender_ipv4() {
           }};
 }
 
-const Fields<NetworkFile>& network_fields() {
-  using L = NetworkLink;
+const Fields<NetworkNode>& node_fields() {
   static const Fields<NetworkNode> nodes = {
       config::scalar("name", &NetworkNode::name, config::identifier(), "Unique.",
                      Presence::required),
@@ -50,6 +49,11 @@ const Fields<NetworkFile>& network_fields() {
                      "The switch's control socket, for `trees` and `paths[].destinations`."),
       config::scalar("own_file", &NetworkNode::own_file, config::boolean(),
                      "The switch's file is not the topology of all switches.")};
+  return nodes;
+}
+
+const Fields<NetworkFile>& network_fields() {
+  using L = NetworkLink;
   static const Fields<L> links = {
       config::scalar("from", &L::from, config::identifier(), "A node.", Presence::required),
       config::scalar("port", &L::port, integer<std::uint16_t>(0, 65534),
@@ -99,7 +103,7 @@ const Fields<NetworkFile>& network_fields() {
       config::scalar("hold", &T::hold, config::duration(Duration(), Duration::seconds(3600)),
                      "No further move for so long.")};
   static const Fields<NetworkFile> all = {
-      config::list("nodes", &NetworkFile::nodes, nodes, 2, 1024, "Switches and hosts."),
+      config::list("nodes", &NetworkFile::nodes, node_fields(), 2, 1024, "Switches and hosts."),
       config::list("links", &NetworkFile::links, links, 1, 4096, "Between their ports."),
       config::list("paths", &NetworkFile::paths, paths, 0, 1024, "To be found."),
       config::list("trees", &NetworkFile::trees, trees, 0, 256,
