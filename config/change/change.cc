@@ -95,6 +95,7 @@ ForwardingChange take_forwarding(SwitchConfig& running, const SwitchConfig& next
     TelemetryConfig telemetry = next.telemetry;  // but keeps what is fixed at the start
     telemetry.node_id = to.telemetry.node_id;
     telemetry.report_to = to.telemetry.report_to;
+    telemetry.key_file = to.telemetry.key_file;
     telemetry.udp_port = to.telemetry.udp_port;
     telemetry.dscp = to.telemetry.dscp;
     to.telemetry = telemetry;

@@ -16,6 +16,9 @@ void check_telemetry_server(const TelemetryConfig& telemetry, ReadContext& conte
   if (!telemetry.enabled() && !telemetry.report_to.empty())
     context.report("switch.telemetry.node_id",
                    "is missing; with report_to, the switch's number in the telemetry domain");
+  if (!telemetry.enabled() && !telemetry.key_file.empty() && telemetry.report_to.empty())
+    context.report("switch.telemetry.node_id",
+                   "is missing; with key_file, the switch's number in the telemetry domain");
   if (telemetry.report_to.ends_with(":0"))
     context.report(path, "has port 0; allowed: the port that the telemetry server listens at");
 }

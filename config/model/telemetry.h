@@ -61,6 +61,7 @@ struct TelemetryConfig {
   StripRule strip = StripRule::sink;
   UntrustedRule untrusted = UntrustedRule::strip;
   std::string report_to;  // address:port of the telemetry server
+  std::string key_file;   // of the key that signs reports; empty: they are not signed
   std::uint16_t udp_port = 5000;
   std::optional<std::uint8_t> dscp;  // set: marks packets in place of the port
   std::uint8_t most_hops = kDefaultMostHops;

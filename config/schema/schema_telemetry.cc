@@ -30,6 +30,10 @@ const Fields<TelemetryConfig>& telemetry_fields() {
       scalar("report_to", &T::report_to, listen_address(),
              "Address of `tributary-telemetryd`, which gets the reports by UDP; required with "
              "`node_id`."),
+      scalar("key_file", &T::key_file, absolute_path(),
+             "File of mode 0600 or 0640 with a key that the server has, too: each datagram of "
+             "reports is "
+             "signed. Left out: none is."),
       choice(
           "strip", &T::strip,
           {{"sink", StripRule::sink}, {"every-hop", StripRule::every_hop}, {"mtu", StripRule::mtu}},

@@ -5,15 +5,17 @@
 //
 // Each packet loop counts its datagrams by itself, so that the server sees what is missing. A
 // datagram that the kernel refuses is counted, and not sent again: a server that is gone costs
-// nothing but its figures. One thread.
+// nothing but its figures. With a key each datagram is signed. One thread.
 #pragma once
 
 #include <netinet/in.h>
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 
+#include "control/telemetry/report_key.h"
 #include "dataplane/loop/packet_loops.h"
 #include "dataplane/telemetry/loop_telemetry.h"
 
@@ -21,8 +23,9 @@ namespace tributary::control {
 
 class ReportSender {
  public:
-  // `to`: address:port. Throws std::runtime_error.
-  ReportSender(std::uint32_t node, const std::string& to);
+  // `to`: address:port. Without a key nothing is signed. Throws std::runtime_error.
+  ReportSender(std::uint32_t node, const std::string& to,
+               std::unique_ptr<const ReportKey> key = nullptr);
   ~ReportSender();
   ReportSender(const ReportSender&) = delete;
   ReportSender& operator=(const ReportSender&) = delete;
@@ -33,8 +36,11 @@ class ReportSender {
 
  private:
   void send(std::size_t bytes, dataplane::ReportCounters& counters);
+  std::uint64_t next_signature();
 
   const std::uint32_t node_;
+  const std::unique_ptr<const ReportKey> key_;
+  std::uint64_t signature_ = 0;  // sequence of the last one
   sockaddr_storage to_{};
   socklen_t to_length_ = 0;
   int socket_ = -1;

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
+#include <string>
 
 #include "control/telemetry/report_sender.h"
 #include "dataplane/host/periodic_thread.h"
@@ -14,7 +16,7 @@ class ReportThread {
  public:
   // The switch has telemetry, and outlives the thread. Throws std::runtime_error.
   explicit ReportThread(dataplane::Switch& sw)
-      : loops_(sw.packet_loops()), sender_(node_of(sw), server_of(sw)) {
+      : loops_(sw.packet_loops()), sender_(node_of(sw), server_of(sw), key_of(sw)) {
     thread_.emplace(kPause, [this] { drain_all(); });
   }
 
@@ -28,6 +30,11 @@ class ReportThread {
   static std::string server_of(dataplane::Switch& sw) {
     const auto held = sw.hold();
     return sw.config().telemetry.report_to;
+  }
+  static std::unique_ptr<const ReportKey> key_of(dataplane::Switch& sw) {
+    const auto held = sw.hold();
+    const std::string& file = sw.config().telemetry.key_file;
+    return file.empty() ? nullptr : std::make_unique<const ReportKey>(file);
   }
   void drain_all() {
     for (std::size_t lcore = 0; lcore < loops_.size(); ++lcore)

@@ -1,5 +1,7 @@
 #include "pool/api/operate.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -17,16 +19,26 @@ namespace {
 using nlohmann::json;
 namespace pool = tributary::pool;
 
-json ask_nodes(const pool::PoolConfig& config,
+enum class Ask : std::uint8_t { what_it_has, to_change };
+
+json ask_nodes(const pool::PoolConfig& config, Ask kind,
                const std::function<std::string(pool::NodeLink&)>& ask) {
   const pool::ManifestFile manifest(config.dataset.manifest);
   const std::string token = pool::read_token(config);
+  // A node's socket may let users in who may not read the token.
+  const bool has_token =
+      kind == Ask::to_change && access(config.operator_token_file.c_str(), R_OK) == 0;
+  const std::string operators = has_token ? pool::read_operator_token(config) : "";
   json rows = json::array();
   for (const pool::PoolNodeConfig& node : config.nodes) {
     json row = {{"node", node.name}, {"state", "up"}};
     try {
-      pool::NodeLink link({node.address, node.name, config.name, manifest->fingerprint(), token},
-                          pool::LinkUse::operate);
+      const pool::LinkTarget target{node.address, node.name, config.name, manifest->fingerprint(),
+                                    token};
+      pool::NodeLink link =
+          kind == Ask::to_change
+              ? pool::NodeLink::to_operate(target, {pool::operate_socket_of(node), operators})
+              : pool::NodeLink(target, pool::LinkUse::operate);
       row.update(json::parse(ask(link)));
     } catch (const std::exception& error) {
       row["state"] = error.what();
@@ -37,13 +49,14 @@ json ask_nodes(const pool::PoolConfig& config,
 }
 
 json status(const pool::PoolConfig& config) {
-  return ask_nodes(config, [](pool::NodeLink& link) { return link.status(); });
+  return ask_nodes(config, Ask::what_it_has, [](pool::NodeLink& link) { return link.status(); });
 }
 
 json command(const pool::PoolConfig& config, const json& request, pool::CommandKind kind) {
   const auto first = request.value("first", std::uint64_t{0});
   const auto count = request.value("count", ~std::uint64_t{0});
-  return ask_nodes(config, [&](pool::NodeLink& link) { return link.command(kind, first, count); });
+  return ask_nodes(config, Ask::to_change,
+                   [&](pool::NodeLink& link) { return link.command(kind, first, count); });
 }
 
 json write_manifest(const pool::PoolConfig& config) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "core/utf8.h"
 #include "pool/loader/token.h"
@@ -9,15 +10,31 @@
 namespace tributary::pool {
 
 NodeLink::NodeLink(const LinkTarget& target, LinkUse use, Duration connect_time)
-    : stream_(MessageStream::connect(target.address, connect_time)) {
+    : NodeLink(MessageStream::connect(target.address, connect_time), target, use, "") {}
+
+NodeLink NodeLink::to_operate(const LinkTarget& target, const OperatorAccess& access) {
+  if (auto local = MessageStream::connect_unix(access.socket)) {
+    try {
+      return NodeLink(std::move(*local), target, LinkUse::operate, "");
+    } catch (const StreamError&) {
+      // It lets this user not in; its address may, and says what is wrong otherwise.
+    }
+  }
+  return NodeLink(MessageStream::connect(target.address, Duration::seconds(2)), target,
+                  LinkUse::operate, access.token);
+}
+
+NodeLink::NodeLink(MessageStream stream, const LinkTarget& target, LinkUse use,
+                   const std::string& operator_token)
+    : stream_(std::move(stream)) {
   try {
-    greet(target, use);
+    greet(target, use, operator_token);
   } catch (const StreamError& error) {
     throw StreamError("node " + target.node + " at " + target.address + ": " + error.what());
   }
 }
 
-void NodeLink::greet(const LinkTarget& target, LinkUse use) {
+void NodeLink::greet(const LinkTarget& target, LinkUse use, const std::string& operator_token) {
   Hello hello;
   hello.pool = target.pool;
   hello.manifest = target.manifest;
@@ -32,6 +49,9 @@ void NodeLink::greet(const LinkTarget& target, LinkUse use) {
   if (!is_utf8(welcome_.node)) throw StreamError("its field 'node' is not UTF-8");
   if (welcome_.node != target.node)
     throw StreamError("calls itself '" + welcome_.node + "'; two pools share the address");
+  if (operator_token.empty()) return;
+  const Operate operate{prove(operator_token, Role::operates, hello.nonce, challenge.nonce)};
+  stream_.ask_for<Text>(operate, kAnswerTime);
 }
 
 RemoteMemory NodeLink::memory() const {

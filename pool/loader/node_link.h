@@ -21,6 +21,12 @@ struct LinkTarget {
   std::string token;
 };
 
+// Evidence for a node that a connection is an operator's.
+struct OperatorAccess {
+  std::string socket;  // of the node, where it is on this machine: the kernel names the user
+  std::string token;   // proven at the node's address; empty: there is none
+};
+
 inline constexpr Duration kAnswerTime = Duration::seconds(10);
 
 class NodeLink {
@@ -28,6 +34,11 @@ class NodeLink {
   // Throws StreamError that names the node, if it does not answer, is another one, has another
   // manifest (two pools of one name), or refuses the token.
   NodeLink(const LinkTarget& target, LinkUse use, Duration connect_time = Duration::seconds(2));
+
+  // For commands: by the node's socket if it lets this user in, else by its address. Throws
+  // StreamError, too, if the node refuses the operators' token. Without one the node refuses
+  // commands.
+  static NodeLink to_operate(const LinkTarget& target, const OperatorAccess& access);
 
   [[nodiscard]] const Welcome& welcome() const { return welcome_; }
   // Throws StreamError that names the field that means nothing.
@@ -47,7 +58,9 @@ class NodeLink {
   [[nodiscard]] bool closed() const { return stream_.closed(); }
 
  private:
-  void greet(const LinkTarget& target, LinkUse use);
+  NodeLink(MessageStream stream, const LinkTarget& target, LinkUse use,
+           const std::string& operator_token);
+  void greet(const LinkTarget& target, LinkUse use, const std::string& operator_token);
   std::uint64_t read_table(std::uint64_t since,
                            const std::function<void(const PlacedRecord&)>& apply);
 

@@ -1,6 +1,7 @@
 #include "pool/loader/pool_config.h"
 
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -103,6 +104,9 @@ const Fields<PoolNodeConfig>& node_fields() {
              "NUMA node that the memory comes from."),
       scalar("weight", &N::weight, integer<std::uint32_t>(1, kMaxWeight), "Its share of records."),
       scalar("metrics_listen", &N::metrics_listen, listen_address(), "Where Prometheus asks it."),
+      scalar("operate_socket", &N::operate_socket, socket_path(),
+             "Unix socket on its machine at which it takes commands of `operators`. Left out: "
+             "`memory` with .sock behind it, unless that is too long."),
   };
   return fields;
 }
@@ -221,6 +225,13 @@ const Fields<PoolConfig>& pool_fields() {
       scalar("name", &P::name, identifier(), "One for each pool of a network.", required),
       scalar("token_file", &P::token_file, absolute_path(),
              "File with a secret that nodes and loaders share. Without it keys are given to all."),
+      scalar(
+          "operator_token_file", &P::operator_token_file, absolute_path(),
+          "File of mode 0600 with another secret, of nodes and operators: commands may come over "
+          "the network. Without it they come by `operate_socket` alone."),
+      scalars("operators", &P::operators, identifier(), 0, 64,
+              "Users, by name or number, whose commands nodes on their machine take, beside root's "
+              "and those of the node's own user."),
       choice("transport", &P::transport,
              {{"auto", TransportKind::automatic},
               {"verbs", TransportKind::verbs},
@@ -270,6 +281,22 @@ void check(const PoolConfig& config, ReadContext& context) {
     context.report(
         "pool.dataset.record_bytes",
         "is for format: fixed, and needed there; allowed: 1 to " + std::to_string(kMaxRecordBytes));
+}
+
+// The first line of the file; empty without a file. Refused if its mode has one of the `forbidden`
+// bits.
+std::string read_secret(const std::string& file, mode_t forbidden, const char* refusal) {
+  if (file.empty()) return "";
+  struct stat status {};
+  if (stat(file.c_str(), &status) == 0 && (status.st_mode & forbidden) != 0)
+    throw std::runtime_error(file + ": " + refusal);
+  std::ifstream in(file);
+  std::string token;
+  if (!std::getline(in, token) || token.size() < 16)
+    throw std::runtime_error(file +
+                             ": holds no token; allowed: a line of at least 16 "
+                             "characters");
+  return token;
 }
 
 }  // namespace
@@ -362,19 +389,20 @@ void store_load_config(const std::string& path, const LoadConfig& load) {
     throw std::runtime_error(file + ": cannot be written");
 }
 
+std::string operate_socket_of(const PoolNodeConfig& node) {
+  if (!node.operate_socket.empty()) return node.operate_socket;
+  const std::string beside = node.memory + ".sock";
+  return beside.size() < sizeof(sockaddr_un::sun_path) ? beside : "";
+}
+
 std::string read_token(const PoolConfig& config) {
-  if (config.token_file.empty()) return "";
-  struct stat status {};
-  if (stat(config.token_file.c_str(), &status) == 0 && (status.st_mode & S_IRWXO) != 0)
-    throw std::runtime_error(config.token_file +
-                             ": all users may read it; allowed: mode 0600 or 0640");
-  std::ifstream in(config.token_file);
-  std::string token;
-  if (!std::getline(in, token) || token.size() < 16)
-    throw std::runtime_error(config.token_file +
-                             ": holds no token; allowed: a line of at least 16 "
-                             "characters");
-  return token;
+  return read_secret(config.token_file, S_IRWXO,
+                     "all users may read it; allowed: mode 0600 or 0640");
+}
+
+std::string read_operator_token(const PoolConfig& config) {
+  return read_secret(config.operator_token_file, S_IRWXO | S_IRWXG,
+                     "other users may read it; allowed: mode 0600");
 }
 
 }  // namespace tributary::pool

@@ -58,6 +58,7 @@ struct PoolNodeConfig {
   std::optional<std::uint32_t> numa_node;
   std::uint32_t weight = 1;
   std::string metrics_listen;
+  std::string operate_socket;  // empty: see operate_socket_of()
 };
 
 struct DatasetConfig {
@@ -68,7 +69,9 @@ struct DatasetConfig {
 
 struct PoolConfig {
   std::string name;
-  std::string token_file;  // empty: every tenant gets keys
+  std::string token_file;              // empty: every tenant gets keys
+  std::string operator_token_file;     // empty: no commands over the network
+  std::vector<std::string> operators;  // users of a node's machine who may give it commands
   TransportKind transport = TransportKind::automatic;
   std::uint32_t replicas = 0;
   std::vector<PoolNodeConfig> nodes;
@@ -92,7 +95,13 @@ std::string load_file_of(const std::string& path);
 // Throws config::ConfigErrors for an invalid one, std::runtime_error if it cannot be written.
 void store_load_config(const std::string& path, const LoadConfig& load);
 
-// Contents of the token file, without the newline. Throws std::runtime_error that names the file.
+// The socket on the node's machine at which it takes commands: beside its memory unless the file
+// says. Empty: the path beside its memory is too long for one.
+std::string operate_socket_of(const PoolNodeConfig& node);
+
+// Contents of the token file, without the newline; empty if there is none. Both throw
+// std::runtime_error that names the file. The operators' file is of mode 0600.
 std::string read_token(const PoolConfig& config);
+std::string read_operator_token(const PoolConfig& config);
 
 }  // namespace tributary::pool

@@ -6,10 +6,12 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <system_error>
@@ -100,6 +102,18 @@ MessageStream MessageStream::connect(const std::string& address, Duration timeou
   }
   const int one = 1;
   setsockopt(stream.fd_, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  return stream;
+}
+
+std::optional<MessageStream> MessageStream::connect_unix(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.empty() || path.size() >= sizeof address.sun_path) return std::nullopt;
+  std::memcpy(address.sun_path, path.data(), path.size());
+  MessageStream stream(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (stream.fd_ < 0 ||
+      ::connect(stream.fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    return std::nullopt;
   return stream;
 }
 

@@ -1,4 +1,5 @@
-// Messages over a TCP connection, one whole message at a time, with time limits. For one thread.
+// Messages over a TCP connection or a unix socket, one whole message at a time, with time limits.
+// For one thread.
 #pragma once
 
 #include <optional>
@@ -20,6 +21,8 @@ class MessageStream {
   explicit MessageStream(int fd) : fd_(fd) {}
   // Connects to HOST:PORT. Throws StreamError.
   static MessageStream connect(const std::string& address, Duration timeout);
+  // Connects to a unix socket; nullopt if none listens there, or this user may not connect.
+  static std::optional<MessageStream> connect_unix(const std::string& path);
   MessageStream(MessageStream&& other) noexcept;
   MessageStream& operator=(MessageStream&&) = delete;
   MessageStream(const MessageStream&) = delete;

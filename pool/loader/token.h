@@ -1,5 +1,5 @@
-// Proofs of the pool's token, which both sides give before the node sends keys: HMAC-SHA256 over
-// the role and both nonces. The token itself is never sent.
+// Proofs of the pool's token, which both sides give before the node sends keys, and of the
+// operators' token: HMAC-SHA256 over the role and both nonces. A token itself is never sent.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace tributary::pool {
 
-enum class Role : std::uint8_t { node = 1, reader = 2 };
+enum class Role : std::uint8_t { node = 1, reader = 2, operates = 3 };
 
 Nonce draw_nonce();
 TokenProof prove(const std::string& token, Role role, const Nonce& readers, const Nonce& nodes);

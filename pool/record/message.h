@@ -10,6 +10,8 @@
 //   TableRequest ──────────────▶
 //                ◀──────────────  Entries ...  `more` until the last
 //   Lookup, Renew, Corrupt, Command, StatusRequest: one answer each; Failure instead of any.
+//   Operate      ──────────────▶         an operator's proof; only then are Commands taken, but for
+//                                        connections to the node's operate_socket
 //
 // Pure: converts bytes to messages and back. Nothing is used before its length is checked.
 #pragma once
@@ -171,8 +173,18 @@ struct Failure {
   }
 };
 
+// Proves the operators' token by the nonces of the greeting.
+struct Operate {
+  static constexpr std::uint16_t kType = 15;
+  TokenProof proof{};
+  template <typename V>
+  void each(V& v) {
+    v(proof);
+  }
+};
+
 using Message = std::variant<Hello, Challenge, Proof, Welcome, TableRequest, Entries, Lookup, Renew,
-                             Renewed, Corrupt, Command, StatusRequest, Text, Failure>;
+                             Renewed, Corrupt, Command, StatusRequest, Text, Failure, Operate>;
 
 // Returns a whole frame.
 std::vector<std::byte> encode(const Message& message);

@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <stdexcept>
 #include <system_error>
 
@@ -33,6 +34,22 @@ void bind_to(std::byte* data, std::size_t size, unsigned node, const std::string
     fail(path, "cannot be bound to NUMA node " + std::to_string(node), errno);
 }
 
+// Why the file may not be a node's memory, and what is allowed; empty if it may.
+std::string trust_problem(const struct stat& status) {
+  if (!S_ISREG(status.st_mode)) return "is no regular file; allowed: one, or none yet";
+  if (status.st_uid != geteuid())
+    return "is of user " + std::to_string(status.st_uid) + "; allowed: a file of this user, " +
+           std::to_string(geteuid());
+  if (const mode_t mode = status.st_mode & 07777; mode != 0600) {
+    std::array<char, 8> text{};
+    std::snprintf(text.data(), text.size(), "%04o", mode);
+    return std::string("has mode ") + text.data() + "; allowed: 0600";
+  }
+  if (status.st_nlink != 1)
+    return "has " + std::to_string(status.st_nlink) + " names; allowed: one, no hard links";
+  return "";
+}
+
 }  // namespace
 
 MemoryFile::MemoryFile(const MemoryOptions& options) : size_(options.bytes) {
@@ -44,8 +61,11 @@ MemoryFile::MemoryFile(const MemoryOptions& options) : size_(options.bytes) {
   };
   struct stat status {};
   const auto open_it = [&] {
-    fd_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    fd_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
     if (fd_ < 0) fail(path, "cannot open", errno);
+    if (fstat(fd_, &status) != 0) close_and([&] { fail(path, "cannot read", errno); });
+    if (const std::string problem = trust_problem(status); !problem.empty())
+      close_and([&] { throw std::runtime_error(path + ": " + problem); });
     if (flock(fd_, LOCK_EX | LOCK_NB) != 0)
       close_and([&] {
         throw std::runtime_error(path +

@@ -22,8 +22,10 @@ struct MemoryOptions {
 
 class MemoryFile {
  public:
-  // Creates the file, or uses the existing one if it has this size. Throws std::runtime_error that
-  // names the file and what to do.
+  // Creates the file, or uses the existing one if it has this size. An existing one is taken only
+  // if it is a regular file of this user, of mode 0600, with one name: another user who can write
+  // it, or its other name, would be served as records. Throws std::runtime_error that names the
+  // file and what to do.
   explicit MemoryFile(const MemoryOptions& options);
   ~MemoryFile();
   MemoryFile(const MemoryFile&) = delete;

@@ -32,6 +32,19 @@ std::uint64_t time_version(const struct stat& status) {
 bool is_inside(const std::string& path, const std::string& folder) {
   return path == folder || folder == "/" || path.starts_with(folder + '/');
 }
+// `path` is inside of the folder, and is returned as seen from there.
+std::string below(const std::string& path, const std::string& folder) {
+  return path.substr(std::min(folder == "/" ? 1 : folder.size() + 1, path.size()));
+}
+std::string joined(const std::string& folder, const std::string& name) {
+  return folder.empty() ? name : folder + '/' + name;
+}
+
+bool is_link(int folder, const std::string& name) {
+  struct stat status {};
+  return fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+         S_ISLNK(status.st_mode);
+}
 
 }  // namespace
 
@@ -63,37 +76,42 @@ class FileStore::Walk {
  public:
   Walk(std::string root, LeftOut& left_out) : root_(std::move(root)), left_out_(left_out) {}
 
-  void folder(const fs::path& path, const std::string& name) {
+  // `name` ends with '/' or is empty; `real` is the folder's path below the tree's, without links.
+  void folder(const fs::path& path, const std::string& name, const std::string& real) {
     struct stat status {};
     if (stat(path.c_str(), &status) != 0) fail(path, errno);
     inside_.emplace_back(status.st_dev, status.st_ino);
     std::error_code error;
     for (fs::directory_iterator at(path, error); !error && at != fs::directory_iterator();
          at.increment(error))
-      entry(at->path(), name + at->path().filename().string());
+      entry(at->path(), name + at->path().filename().string(),
+            joined(real, at->path().filename().string()));
     if (error) fail(path, error.value());
     inside_.pop_back();
   }
   std::vector<StoreObject> take() { return std::move(found_); }
 
  private:
-  void entry(const fs::path& path, const std::string& name) {
+  void entry(const fs::path& path, const std::string& name, std::string real) {
     struct stat status {};
     if (lstat(path.c_str(), &status) != 0) fail(path, errno);
-    if (S_ISLNK(status.st_mode) && !follow(path, name, status)) return;
+    if (S_ISLNK(status.st_mode) && !follow(path, name, status, real)) return;
     const std::pair folder_id(status.st_dev, status.st_ino);
     if (S_ISREG(status.st_mode))
-      found_.push_back({name, static_cast<std::uint64_t>(status.st_size), time_version(status)});
+      found_.push_back(
+          {name, static_cast<std::uint64_t>(status.st_size), time_version(status), real});
     else if (!S_ISDIR(status.st_mode))
       left_out_.add(name, "is neither a file nor a folder");
     else if (std::find(inside_.begin(), inside_.end(), folder_id) != inside_.end())
       left_out_.add(name, "is a link to a folder that it is in");
     else
-      folder(path, name + '/');
+      folder(path, name + '/', real);
   }
 
-  // Puts the target's status in place of the link's; returns false if it is not in the tree.
-  bool follow(const fs::path& path, const std::string& name, struct stat& status) {
+  // Puts the target's status and path in place of the link's; returns false if it is not in the
+  // tree.
+  bool follow(const fs::path& path, const std::string& name, struct stat& status,
+              std::string& real) {
     std::error_code error;
     const std::string target = fs::canonical(path, error).string();
     if (error || stat(path.c_str(), &status) != 0) {
@@ -101,7 +119,10 @@ class FileStore::Walk {
                               (error ? error.message() : std::generic_category().message(errno)));
       return false;
     }
-    if (is_inside(target, root_)) return true;
+    if (is_inside(target, root_)) {
+      real = below(target, root_);
+      return true;
+    }
     left_out_.add(name, "is a link out of the store's directory, to " + target);
     return false;
   }
@@ -116,7 +137,7 @@ std::vector<StoreObject> FileStore::list(const Retry& retry) {
   auto out = retry.run(directory_, 0, [this] {
     left_out_ = {};
     Walk walk(root(), left_out_);
-    walk.folder(directory_, "");
+    walk.folder(directory_, "", "");
     return walk.take();
   });
   std::sort(out.begin(), out.end(),
@@ -124,29 +145,45 @@ std::vector<StoreObject> FileStore::list(const Retry& retry) {
   return out;
 }
 
-// A manifest's names are untrusted, and links change: what was opened must be in the tree.
-void FileStore::open_object(const StoreObject& object) {
-  if (fd_ >= 0 && open_name_ == object.name) return;
-  close_object();
-  const std::string padded = '/' + object.name + '/';
-  const std::string path = directory_ + '/' + object.name;
-  if (padded.find("/../") != std::string::npos)
-    throw StoreError(StoreFault::refused, path + ": leaves the store's directory");
-  fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd_ < 0) fail(path, errno);
-  std::error_code error;
-  const std::string opened = fs::read_symlink("/proc/self/fd/" + std::to_string(fd_), error);
-  if (error || !is_inside(opened, root())) {
-    close_object();
-    throw StoreError(StoreFault::denied,
-                     path + ": is a link out of the store's directory, to " + opened);
+int FileStore::open_without_links(const std::string& below, const std::string& path) {
+  int folder = open(root().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) fail(path, errno);
+  for (std::size_t at = 0;;) {
+    const std::size_t end = std::min(below.find('/', at), below.size());
+    const std::string part = below.substr(at, end - at);
+    const bool is_last = end == below.size();
+    const int flags = is_last ? O_RDONLY | O_NONBLOCK : O_PATH | O_DIRECTORY;
+    const int next = openat(folder, part.c_str(), flags | O_NOFOLLOW | O_CLOEXEC);
+    const int error = errno;
+    const bool met_link = next < 0 && is_link(folder, part);
+    close(folder);
+    if (met_link)
+      throw StoreError(
+          StoreFault::denied,
+          path + ": '" + part + "' is a link, which no manifest names; make the manifest again");
+    if (next < 0) fail(path, error);
+    if (is_last) return next;
+    folder = next;
+    at = end + 1;
   }
-  open_name_ = object.name;
+}
+
+// A manifest's names are untrusted.
+void FileStore::open_object(const StoreObject& object) {
+  if (fd_ >= 0 && open_name_ == object.place()) return;
+  close_object();
+  const std::string padded = '/' + object.place() + '/';
+  const std::string path = directory_ + '/' + object.place();
+  for (const char* part : {"/../", "/./", "//"})
+    if (padded.find(part) != std::string::npos)
+      throw StoreError(StoreFault::refused, path + ": leaves the store's directory");
+  fd_ = open_without_links(object.place(), path);
+  open_name_ = object.place();
 }
 
 void FileStore::read(const StoreObject& object, std::uint64_t offset, std::span<std::byte> out) {
   open_object(object);
-  const std::string path = directory_ + '/' + object.name;
+  const std::string path = directory_ + '/' + object.place();
   const auto check = [&] {
     struct stat status {};
     if (fstat(fd_, &status) != 0) fail(path, errno);

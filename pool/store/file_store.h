@@ -1,7 +1,10 @@
-// A file tree as a store. Versions are modification times. Symbolic links to files and folders
-// inside of the tree are followed; a listing names and counts the others, and what is no file. A
-// file's status is read before and after the bytes of every read, which are served only if size and
-// time are the manifest's both times.
+// A file tree as a store. Versions are modification times. A listing follows symbolic links to
+// files and folders inside of the tree, and gives their targets' paths, so that a manifest names no
+// link; it names and counts the others, and what is no file. Reads follow no link below the tree's
+// folder, and go no folder up: a link that is put into a path later cannot lead elsewhere. A file's
+// status is read before and after the bytes of every read, which are served only if size and time
+// are the manifest's both times. Its device and inode are not compared: nodes may see one tree
+// through mounts of their own.
 #pragma once
 
 #include <string>
@@ -30,6 +33,8 @@ class FileStore : public Store {
  private:
   class Walk;
   void open_object(const StoreObject& object);
+  // Opens the path below the tree's folder, part by part. Throws StoreError.
+  int open_without_links(const std::string& below, const std::string& path);
   // The tree's folder without links. Throws StoreError.
   const std::string& root();
   void close_object();

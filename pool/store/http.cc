@@ -1,12 +1,15 @@
 #include "pool/store/http.h"
 
 #include <curl/curl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <cstring>
 #include <optional>
+
+#include "pool/store/redirect_guard.h"
 
 namespace tributary::pool {
 namespace {
@@ -58,6 +61,24 @@ struct HeaderList {
   void add(const std::string& line) { list = curl_slist_append(list, line.c_str()); }
   curl_slist* list = nullptr;
 };
+
+curl_socket_t open_socket(void* guard, curlsocktype, curl_sockaddr* address) {
+  if (!static_cast<RedirectGuard*>(guard)->may_connect(address->addr)) return CURL_SOCKET_BAD;
+  return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+// A connection that is there already is used without open_socket().
+int before_request(void* guard, char* address, char*, int, int) {
+  return static_cast<RedirectGuard*>(guard)->may_ask(address) ? CURL_PREREQFUNC_OK
+                                                              : CURL_PREREQFUNC_ABORT;
+}
+
+void guard_redirects(CURL* curl, RedirectGuard& guard) {
+  curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, &open_socket);
+  curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, &guard);
+  curl_easy_setopt(curl, CURLOPT_PREREQFUNCTION, &before_request);
+  curl_easy_setopt(curl, CURLOPT_PREREQDATA, &guard);
+}
 
 }  // namespace
 
@@ -179,6 +200,8 @@ HttpAnswer Http::perform(const HttpRequest& request, Body& body, const std::stri
   // Keys of S3 may have parts "." and "..". A relative redirect needs them resolved.
   curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, request.follow_redirects ? 0L : 1L);
   curl_easy_setopt(curl, CURLOPT_MAXREDIRS, kMostRedirects);
+  RedirectGuard guard;
+  if (request.follow_redirects) guard_redirects(curl, guard);
   curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, 256L << 10);
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,
                    static_cast<long>(timeouts_.connect.to_ns() / 1'000'000));
@@ -197,6 +220,8 @@ HttpAnswer Http::perform(const HttpRequest& request, Body& body, const std::stri
     curl_easy_setopt(curl, CURLOPT_AWS_SIGV4, request.signature_scope.c_str());
   }
   const CURLcode code = curl_easy_perform(curl);
+  if (code != CURLE_OK && !guard.refusal().empty())
+    throw StoreError(StoreFault::refused, request.url + ": " + guard.refusal());
   long status = 0;
   curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
   if (code == CURLE_ABORTED_BY_CALLBACK)

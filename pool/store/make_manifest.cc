@@ -49,7 +49,7 @@ class Window {
 
 void add_tar(const TriedStore& source, const StoreObject& object, std::vector<Shard>& shards,
              std::vector<ManifestEntry>& entries) {
-  Shard shard{object.name, object.bytes, object.version, 0, 0};
+  Shard shard{object.place(), object.bytes, object.version, 0, 0};
   Window window(source, object);
   TarParser parser;
   auto step = TarParser::Step::header;
@@ -145,7 +145,7 @@ void add_fixed(const TriedStore& source, const StoreObject& object, ManifestOpti
                           " and whole records of " + std::to_string(layout.record_bytes));
     records = (object.bytes - layout.header_bytes) / layout.record_bytes;
   }
-  shards.push_back({object.name, object.bytes, object.version, 0, records});
+  shards.push_back({object.place(), object.bytes, object.version, 0, records});
 }
 
 // For an error: how many objects are left out, and the first of them.
@@ -166,7 +166,7 @@ std::vector<std::byte> make_manifest(Store& store, const ManifestOptions& option
   for (const StoreObject& object : store.list(retry)) {
     if (fnmatch(options.match.c_str(), object.name.c_str(), 0) != 0) continue;
     if (options.format == DataFormat::files)
-      shards.push_back({object.name, object.bytes, object.version, 0, 1});
+      shards.push_back({object.place(), object.bytes, object.version, 0, 1});
     else if (options.format == DataFormat::tar)
       add_tar(source, object, shards, entries);
     else

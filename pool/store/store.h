@@ -20,6 +20,10 @@ struct StoreObject {
   std::string name;  // below the store's address
   std::uint64_t bytes = 0;
   std::uint64_t version = 0;  // changes with the object; never 0 in a listing
+  std::string path = {};      // without links, where the name leads over some; empty: the name
+
+  // The name in a manifest, and of reads.
+  [[nodiscard]] const std::string& place() const { return path.empty() ? name : path; }
 };
 
 // Objects that a listing left out, each with the reason. Only the first few have their names kept.

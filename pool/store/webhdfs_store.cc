@@ -50,6 +50,12 @@ bool is_not_active(long, const std::string& body) {
   return name != about->end() && (*name == "StandbyException" || *name == "RetriableException");
 }
 
+// A name node's names and a manifest's are untrusted. libcurl would resolve these parts of a path.
+bool leaves_folder(const std::string& name) {
+  const std::string padded = '/' + name + '/';
+  return padded.find("/../") != std::string::npos || padded.find("/./") != std::string::npos;
+}
+
 }  // namespace
 
 WebHdfsStore::WebHdfsStore(WebHdfsOptions options, const StoreTimeouts& timeouts)
@@ -82,6 +88,10 @@ void WebHdfsStore::list_directory(const Retry& retry, const std::string& below, 
     const std::string suffix = text_of(status, "pathSuffix", asked.url);
     const std::string name = below.empty() ? suffix : below + "/" + suffix;
     const std::string type = text_of(status, "type", asked.url);
+    if (leaves_folder(suffix) || suffix.find('/') != std::string::npos) {
+      left_out_.add(name, "is no name in a folder");
+      continue;
+    }
     if (type == "DIRECTORY") {
       if (!suffix.empty()) list_directory(retry, name, depth + 1, out);
     } else if (type != "FILE") {
@@ -120,6 +130,9 @@ void WebHdfsStore::check_version(const StoreObject& object) {
 }
 
 void WebHdfsStore::read(const StoreObject& object, std::uint64_t offset, std::span<std::byte> out) {
+  if (leaves_folder(object.name))
+    throw StoreError(StoreFault::refused,
+                     request("/" + object.name, "op=OPEN").url + ": leaves the store's directory");
   if (!out.empty()) {
     const HttpRequest asked =
         request("/" + object.name, "op=OPEN&offset=" + std::to_string(offset) +

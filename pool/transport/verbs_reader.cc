@@ -13,7 +13,7 @@ namespace tributary::pool {
 namespace {
 
 constexpr int kConnectMs = 5000;
-constexpr std::uint32_t kMostInFlight = 256;
+constexpr std::uint32_t kMostReadsInFlight = 256;
 // The most READs that a queue pair has outstanding on the wire; devices allow 16 to 128.
 constexpr int kMostOutstanding = 16;
 
@@ -104,7 +104,7 @@ class VerbsReader : public NodeReader {
     ibv_device_attr device{};
     if (ibv_query_device(id_->verbs, &device) != 0) fail_verbs("verbs: device");
     most_in_flight_ = std::min<std::uint32_t>(
-        kMostInFlight, static_cast<std::uint32_t>(std::min(device.max_qp_wr, device.max_cqe)));
+        kMostReadsInFlight, static_cast<std::uint32_t>(std::min(device.max_qp_wr, device.max_cqe)));
     notices_.reset(ibv_create_comp_channel(id_->verbs));
     if (!notices_) fail_verbs("verbs: completion channel");
     completions_.reset(

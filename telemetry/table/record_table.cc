@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "telemetry/wire/trailer.h"
+
 namespace tributary::telemetry {
 namespace {
 
@@ -71,7 +73,8 @@ void RecordTable::take(std::span<const std::byte> datagram, Instant now) {
     return;
   }
   if (!reporters_[reporter].note(reader.group()->sequence)) return;
-  for (Report report; reader.next(report);) take(report, node, now);
+  for (Report report; reader.next(report);)
+    if (!is_trailer(report)) take(report, node, now);
   if (reader.malformed()) ++counters_.malformed;
 }
 

@@ -66,6 +66,7 @@ class PoolBed:
             process.wait()
         for name in self.names:
             Path(self.memory, name).unlink(missing_ok=True)
+            Path(self.memory, name + ".sock").unlink(missing_ok=True)  # of a process that was killed
         os.rmdir(self.memory)
 
     def command(self, *words, check=True):

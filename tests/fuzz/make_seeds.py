@@ -394,7 +394,8 @@ def pool_inputs():
             ("hello", 1, struct.pack("<II", 1, 4) + b"pool" + bytes(24)), ("proof", 3, bytes(33)),
             ("entries", 6, struct.pack("<QBI", 9, 1, 2) + entry * 2),
             ("lookup", 7, struct.pack("<I2Q", 2, 1, 5)), ("command", 11, struct.pack("<BQQ", 1, 0, 9)),
-            ("status", 12, b""), ("long-list", 7, struct.pack("<I", 0x20000001) + bytes(8))):
+            ("status", 12, b""), ("operate", 15, bytes(range(32))),
+            ("long-list", 7, struct.pack("<I", 0x20000001) + bytes(8))):
         write("pool_message", name, frame(kind, body))
     def shard(records, size):
         return struct.pack("<I", 2) + b"s0" + struct.pack("<QQQ", size, 1, records)
@@ -428,6 +429,8 @@ def telemetry_wire():
     write("telemetry_wire", "insert", b"\x00" + struct.pack("<HB", 5001, 0) + choices + ether + packet)
     head = bytes.fromhex("22000001000000071413022050000000000000000001000200000003")
     write("telemetry_wire", "report", b"\x01" + port + head + packet)
+    trailer = bytes.fromhex("020b000054520001") + struct.pack(">Q", 77) + bytes(range(32))
+    write("telemetry_wire", "signed", b"\x01" + port + head[:9] + b"\x12" + head[10:] + packet + trailer)
     trace = bytes.fromhex("600000000018003d") + bytes(32) + bytes.fromhex("3b020100310e0000007b08028000000000")
     write("telemetry_wire", "ioam", b"\x02" + struct.pack("<H", 123) + trace + bytes(16))
 

@@ -6,6 +6,7 @@
 #include "telemetry/wire/int_md.h"
 #include "telemetry/wire/ioam.h"
 #include "telemetry/wire/path_of.h"
+#include "telemetry/wire/trailer.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/target.h"
 
@@ -57,6 +58,25 @@ void check_frame(Input& input) {
   FUZZ_CHECK(outcome == Outcome::done || frame.length == original.size());
 }
 
+// A trailer splits the datagram, is written as it was read, and is a report to those without a key.
+void check_trailer(const std::vector<std::byte>& datagram) {
+  const auto read = read_trailer(datagram);
+  if (!read) return;
+  FUZZ_CHECK(read->reports.size() >= kGroupBytes);
+  FUZZ_CHECK(read->reports.size() + kTrailerBytes == datagram.size());
+  FUZZ_CHECK(read->covered.size() + read->mac.size() == datagram.size());
+  std::vector<std::byte> again = datagram;
+  write_trailer(read->sequence, std::span(again).last(kTrailerBytes));
+  FUZZ_CHECK(again == datagram);
+  std::vector<std::byte> alone(datagram.begin(), datagram.begin() + kGroupBytes);
+  alone[0] = std::byte{0x20};
+  alone.insert(alone.end(), datagram.end() - kTrailerBytes, datagram.end());
+  ReportReader reader(alone);
+  Report report;
+  FUZZ_CHECK(reader.next(report) && is_trailer(report) && !reader.next(report));
+  FUZZ_CHECK(!reader.malformed());
+}
+
 void check_report(Input& input) {
   const Marking marking = marking_of(input);
   const std::vector<std::byte> datagram = input.block(input.size());
@@ -81,6 +101,7 @@ void check_report(Input& input) {
     FUZZ_CHECK(std::equal(report.inner.begin(), report.inner.end(), same.inner.begin()));
   }
   FUZZ_CHECK(read * kReportHeaderBytes <= datagram.size());
+  check_trailer(datagram);
 }
 
 void check_ioam(Input& input) {

@@ -14,6 +14,8 @@ sys.path.insert(0, HERE)
 import generate  # noqa: E402
 import scapy_codec as codec  # noqa: E402
 import tributary_layer as layer  # noqa: E402
+from scapy.layers.inet import IP, UDP  # noqa: E402
+from scapy.layers.l2 import Ether  # noqa: E402
 
 SCRIPT = os.path.join(TOP, "packaging/wireshark/tributary.lua")
 NOTES = ("resend", "late", "asked_again", "escalated", "congestion", "degraded", "overflow",
@@ -235,6 +237,36 @@ class Chunk(unittest.TestCase):
         roce = codec.Ether() / codec.IP() / codec.UDP(sport=49152, dport=4791) / \
             layer.BTH(opcode=4, dqpn=17) / layer.RocePadding() / layer.Tributary(type=5, job=6)
         self.assertEqual(dissect([bytes(roce)], ["tributary.job"]), [{"tributary.job": ["6"]}])
+
+
+
+class TelemetryReports(unittest.TestCase):
+    """Datagrams of docs/telemetry.md, in the other script."""
+
+    FIELDS = ("node", "sequence", "latency_ns", "link_ns", "inner", "signature.sequence", "signature.hmac",
+              "expert.malformed")
+    # Ports and latency of the reporter, and a packet of 8 bytes; then a link's latency.
+    REPORTS = bytes.fromhex("21400005 00000007"
+                            "14060210 6000000000000000 00010002 000003e8 4500000000000000"
+                            "10040200 4000545280000000 ffff0003 00001234")
+    TRAILER = bytes.fromhex("020b0000 54520001") + (77).to_bytes(8, "big") + bytes(range(32))
+
+    def shown(self, datagram):
+        frame = bytes(Ether() / IP() / UDP(sport=40000, dport=32766) / datagram)
+        (got,) = dissect([frame], ["tributary_telemetry." + name for name in self.FIELDS],
+                         "-X", f"lua_script:{os.path.dirname(SCRIPT)}/tributary-telemetry.lua")
+        return {name.removeprefix("tributary_telemetry."): texts for name, texts in got.items()}
+
+    def test_reports_and_their_signature(self):
+        plain = {"node": ["7"], "sequence": ["5"], "latency_ns": ["1000"], "link_ns": [str(0x1234)],
+                 "inner": ["4500000000000000"]}
+        self.assertEqual(self.shown(self.REPORTS), plain)
+        self.assertEqual(self.shown(self.REPORTS + self.TRAILER),
+                         plain | {"signature.sequence": ["77"], "signature.hmac": [bytes(range(32)).hex()]})
+
+    def test_lengths_that_do_not_fit_are_told(self):
+        self.assertIn("expert.malformed", self.shown(self.REPORTS[:-1]))
+        self.assertIn("expert.malformed", self.shown(self.REPORTS + self.TRAILER[:-4]))
 
 
 if __name__ == "__main__":

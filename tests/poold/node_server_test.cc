@@ -6,138 +6,24 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
-#include <thread>
 
-#include "core/prng.h"
 #include "pool/loader/gpu_target.h"
-#include "pool/loader/loader.h"
-#include "pool/loader/node_link.h"
+#include "tests/poold/pool_nodes.h"
 #include "tests/testbed/no_descriptors.h"
 
 namespace tributary::poold {
 namespace {
 
-namespace fs = std::filesystem;
-using namespace pool;  // all that is tested here
 using testbed::closes;
 using testbed::NoDescriptors;
-
-constexpr std::uint64_t kRecords = 600;
-
-// Record `id` of the data set: a length and bytes that depend on the id alone.
-std::string record(std::uint64_t id) {
-  Prng prng(id + 1);
-  std::string out(100 + prng.below(3000), '\0');
-  for (char& c : out) c = static_cast<char>(prng.next());
-  return out;
-}
-
-// Below the ports that the kernel gives to outgoing connections, which might take it before the
-// node listens.
-int free_port() {
-  static int next = 15000 + getpid() % 16000;
-  for (;;) {
-    try {
-      close(listen_at("127.0.0.1:" + std::to_string(++next)));
-      return next;
-    } catch (const StreamError&) {
-      if (next > 32000) throw;
-    }
-  }
-}
-
-class PoolNodes : public testing::Test {
- protected:
-  PoolNodes() {
-    fs::create_directories(folder_ / "data");
-    for (std::uint64_t id = 0; id < kRecords; ++id) write(id, record(id));
-    config_.name = "test";
-    config_.transport = TransportKind::tcp;
-    config_.replicas = 1;
-    config_.dataset.store = "file://" + (folder_ / "data").string();
-    config_.dataset.manifest = (folder_ / "manifest").string();
-    config_.cache.lease = Duration::seconds(30);
-    config_.fill.backoff = {Duration::us(100), Duration::us(100), 1};
-    for (const char* name : {"a", "b", "c"}) {
-      PoolNodeConfig node;
-      node.name = name;
-      node.address = "127.0.0.1:" + std::to_string(free_port());
-      node.memory = "/dev/shm/tributary-poold-test-" + std::to_string(getpid()) + "-" + name;
-      node.megabytes = 4;
-      config_.nodes.push_back(node);
-    }
-    make_manifest_again();
-    servers_.resize(config_.nodes.size());
-  }
-  ~PoolNodes() override {
-    servers_.clear();
-    for (const auto& node : config_.nodes) fs::remove(node.memory);
-    fs::remove_all(folder_);
-  }
-
-  void write(std::uint64_t id, const std::string& text) {
-    char name[32];
-    std::snprintf(name, sizeof name, "data/%06llu", static_cast<unsigned long long>(id));
-    std::ofstream(folder_ / name, std::ios::binary) << text;
-  }
-  void make_manifest_again() {
-    write_manifest_file(config_.dataset.manifest,
-                        make_manifest(*open_store(config_.dataset.store), config_.dataset.layout));
-  }
-  void start(std::size_t node) { servers_[node] = std::make_unique<NodeServer>(config_, node); }
-  void start_all() {
-    for (std::size_t n = 0; n < servers_.size(); ++n) start(n);
-  }
-  NodeLink link(std::size_t node, LinkUse use = LinkUse::operate) {
-    const ManifestFile manifest(config_.dataset.manifest);
-    const PoolNodeConfig& its = config_.nodes[node];
-    return NodeLink(
-        {its.address, its.name, config_.name, manifest->fingerprint(), read_token(config_)}, use);
-  }
-  void fill_all() {
-    for (std::size_t n = 0; n < servers_.size(); ++n) {
-      NodeLink to = link(n);
-      to.command(CommandKind::fill, 0, kRecords);
-      while (servers_[n]->status().fill.running) std::this_thread::yield();
-    }
-  }
-  // Every record once, in batches; how many were wrong.
-  int load_all(Loader& loader) {
-    int wrong = 0;
-    for (std::uint64_t first = 0; first < kRecords; first += 50) {
-      std::vector<std::uint64_t> ids;
-      std::vector<std::vector<std::byte>> data;
-      std::vector<std::span<std::byte>> targets;
-      for (std::uint64_t id = first; id < first + 50; ++id) {
-        ids.push_back(id * 7 % kRecords);
-        data.emplace_back(loader.length(ids.back()));
-      }
-      targets.assign(data.begin(), data.end());
-      loader.get_batch(ids, targets);
-      for (std::size_t i = 0; i < ids.size(); ++i) {
-        const std::string expected = record(ids[i]);
-        wrong +=
-            std::equal(data[i].begin(), data[i].end(), std::as_bytes(std::span(expected)).begin(),
-                       std::as_bytes(std::span(expected)).end())
-                ? 0
-                : 1;
-      }
-    }
-    return wrong;
-  }
-
-  const fs::path folder_ = fs::path(testing::TempDir()) / ("poold-" + std::to_string(getpid()));
-  PoolConfig config_;
-  std::vector<std::unique_ptr<NodeServer>> servers_;
-};
 
 TEST_F(PoolNodes, L2EveryRecordComesFromThePoolAndIsRight) {
   start_all();
@@ -230,7 +116,7 @@ TEST_F(PoolNodes, L4FlippedBitsAreNoticedReportedAndReadElsewhere) {
   EXPECT_EQ(loader.counters().corrupt, servers_[0]->status().cache.corrupt)
       << "reported, and dropped";
   EXPECT_EQ(loader.counters().hits, kRecords) << "from replicas";
-  const std::string verified = link(0).command(CommandKind::verify, 0, kRecords);
+  const std::string verified = operate(0).command(CommandKind::verify, 0, kRecords);
   EXPECT_THAT(verified, testing::HasSubstr("\"corrupt\":" +
                                            std::to_string(held - loader.counters().corrupt)));
   EXPECT_EQ(servers_[0]->status().records, 0u);
@@ -379,7 +265,7 @@ TEST_F(PoolNodes, L4RecordsThatMovedAreLookedUpAgain) {
   Loader loader(config_);
   EXPECT_EQ(load_all(loader), 0);
   for (std::size_t n = 0; n < servers_.size(); ++n)
-    link(n).command(CommandKind::evict, 0, kRecords);
+    operate(n).command(CommandKind::evict, 0, kRecords);
   EXPECT_EQ(load_all(loader), 0);
   EXPECT_EQ(loader.counters().hits + loader.counters().misses, 2 * kRecords);
   EXPECT_GE(loader.counters().misses, kRecords);
@@ -478,6 +364,84 @@ TEST_F(PoolNodes, ChildrenOfAForkReadByConnectionsOfTheirOwn) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
   EXPECT_EQ(load_all(loader), 0);
+}
+
+class PoolDoors : public PoolNodes {
+ protected:
+  PoolDoors() { config_.cache.lease = Duration::seconds(3600); }  // none ends by time
+  MessageStream greeted(std::size_t node, std::uint8_t reads, Welcome& welcome) {
+    const ManifestFile manifest(config_.dataset.manifest);
+    auto stream = MessageStream::connect(config_.nodes[node].address, Duration::seconds(10));
+    Hello hello;
+    hello.pool = config_.name;
+    hello.manifest = manifest->fingerprint();
+    const auto challenge = stream.ask_for<Challenge>(hello, Duration::seconds(10));
+    const std::string token = read_token(config_);
+    welcome = stream.ask_for<Welcome>(
+        Proof{prove(token, Role::reader, hello.nonce, challenge.nonce), reads},
+        Duration::seconds(10));
+    return stream;
+  }
+};
+
+TEST_F(PoolDoors, L4AConnectionHasOneLeaseAndRenewsNoOthers) {
+  start(0);
+  Welcome first;
+  Welcome second;
+  MessageStream one = greeted(0, 1, first);
+  MessageStream two = greeted(0, 1, second);
+  EXPECT_EQ(servers_[0]->status().leases, 2u);
+  // Each unknown number brought another lease, which no connection owned.
+  for (std::uint64_t wrong = 1000; wrong < 1100; ++wrong) {
+    const auto answer = two.ask_for<Renewed>(Renew{wrong, 0}, Duration::seconds(10));
+    EXPECT_EQ(answer.alive, 0);
+    EXPECT_NE(answer.lease, first.lease);
+  }
+  const auto stolen =
+      two.ask_for<Renewed>(Renew{first.lease, ~std::uint64_t{0}}, Duration::seconds(10));
+  EXPECT_EQ(stolen.alive, 0) << "the other connection's";
+  EXPECT_EQ(servers_[0]->status().leases, 2u);
+  EXPECT_EQ(one.ask_for<Renewed>(Renew{first.lease, 0}, Duration::seconds(10)).alive, 1);
+  Welcome none;
+  MessageStream operators = greeted(0, 0, none);
+  EXPECT_THROW(operators.ask(Renew{1, 0}, Duration::seconds(10)), StreamError);
+  EXPECT_EQ(servers_[0]->status().leases, 2u);
+}
+
+TEST_F(PoolDoors, L4LeasesOfAClientThatIsKilledEnd) {
+  std::array<int, 2> begin{};
+  std::array<int, 2> ready{};
+  ASSERT_EQ(pipe(begin.data()) + pipe(ready.data()), 0);
+  const pid_t child = fork();  // before the node has threads
+  char byte = 0;
+  if (child == 0) {
+    close(begin[1]);
+    if (read(begin[0], &byte, 1) != 1) _exit(1);
+    std::vector<Welcome> welcomes(20);
+    std::vector<MessageStream> streams;
+    try {
+      for (Welcome& welcome : welcomes) {
+        streams.push_back(greeted(0, 1, welcome));
+        for (std::uint64_t wrong = 1000; wrong < 1020; ++wrong)
+          streams.back().ask(Renew{wrong, 0}, Duration::seconds(10));
+      }
+    } catch (const std::exception&) {
+      _exit(1);
+    }
+    if (::write(ready[1], &byte, 1) != 1) _exit(1);
+    pause();
+  }
+  start(0);
+  ASSERT_EQ(::write(begin[1], &byte, 1), 1);
+  close(ready[1]);
+  ASSERT_EQ(read(ready[0], &byte, 1), 1) << "the client has failed";
+  EXPECT_EQ(servers_[0]->status().leases, 20u);
+  ASSERT_EQ(kill(child, SIGKILL), 0);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(eventually([this] { return servers_[0]->status().leases == 0; }))
+      << servers_[0]->status().leases << " are left";
+  for (const int fd : {begin[0], begin[1], ready[0]}) close(fd);
 }
 
 }  // namespace

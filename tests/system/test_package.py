@@ -126,6 +126,7 @@ CONTENTS = {
         *(f"/usr/share/fish/vendor_completions.d/{name}.fish" for name in COMPLETED),
         "/usr/share/fish/vendor_completions.d/tributary.fish",
         "/usr/share/zsh/vendor-completions/_tributary", "LIB/wireshark/plugins/tributary.lua",
+        "LIB/wireshark/plugins/tributary-telemetry.lua",
         "/usr/share/doc/tributary/grafana/tributary-job.json",
         "/usr/share/doc/tributary/prometheus/tributary.rules.yml",
         "/usr/share/tributary/schema/switch.schema.json",

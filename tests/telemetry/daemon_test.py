@@ -1,8 +1,10 @@
 """tributary-telemetryd and real UDP reports (C6, C7): who is let in, what is counted, what it says and keeps."""
 import contextlib
+import hmac
 import json
 import os
 import re
+import secrets
 import socket
 import sqlite3
 import struct
@@ -86,10 +88,67 @@ def test_forged_and_damaged_reports_are_counted_and_change_nothing():
         assert json.loads(get(http, "links")) == json.loads(get(http, "flows")) == []
 
 
+def signed(report, sequence, key):
+    """The datagram with the trailer of docs/telemetry.md, by Python's own HMAC."""
+    covered = report + struct.pack(">BBHHHQ", 2, 11, 0, 0x5452, 1, sequence)
+    return covered + hmac.digest(key, covered, "sha256")
+
+
+def test_c6_with_a_key_only_signed_reports_count_and_each_once(tmp_path):
+    key = secrets.token_hex(32)
+    file = tmp_path / "telemetry.key"
+    file.touch(0o600)
+    file.write_text(key + "\n", encoding="ascii")
+    now = time.time_ns()
+    good = [signed(report, now + number, key.encode()) for number, report in enumerate(REPORTS)]
+    with daemon("--switch", "99=127.0.0.1", "--key-file", str(file)) as (udp, http):
+        def refused():
+            return {reason: int(count) for reason, count in re.findall(
+                r'^tributary_telemetry_refused_total{reason="(.*)"} (.*)$', get(http, "metrics"), re.M)}
+        send(udp, http, [REPORTS[0], signed(REPORTS[0], now, b"another key of 16"), good[0][:-1] + b"\0\0",
+                         signed(REPORTS[0], now - 60 * 10**9, key.encode())])
+        assert json.loads(get(http, "links")) == json.loads(get(http, "flows")) == []
+        send(udp, http, good)
+        links = get(http, "links")
+        assert metric(http, "reports_total") == len(REPORTS)
+        assert metric(http, "malformed_total") == 0
+        send(udp, http, good)  # each again
+        assert json.loads(get(http, "links"))[0]["reports"] == json.loads(links)[0]["reports"]
+        assert refused() == {"unregistered": 0, "wrong-interface": 0, "unsigned": 2, "forged": 1, "stale": 1,
+                             "replayed": len(REPORTS)}
+    with daemon("--switch", "99=127.0.0.1") as (udp, http):  # a server without a key
+        send(udp, http, good)
+        assert metric(http, "reports_total") == len(REPORTS)
+        assert metric(http, "malformed_total") == metric(http, "bad_packets_total") == 0
+
+
+def test_c6_reports_come_in_through_the_registered_interface():
+    for interface, taken in (("lo", len(REPORTS)), ("other0", 0)):
+        with daemon("--switch", "99=127.0.0.1%" + interface) as (udp, http):
+            send(udp, http, REPORTS)
+            assert metric(http, "reports_total") == taken
+            assert f'refused_total{{reason="wrong-interface"}} {len(REPORTS) - taken}\n' in get(http, "metrics")
+
+
+def test_c6_a_key_that_others_may_read_ends_the_start(tmp_path):
+    file = tmp_path / "telemetry.key"
+    file.write_text("0123456789abcdef-secret", encoding="ascii")
+    file.chmod(0o644)
+    command = [DAEMON, "--switch", "1=1.2.3.4", "--key-file", str(file), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 1
+    assert f"{file}: has mode 0644: other users may read or change the key; allowed: mode 0600 or 0640" in done.stderr
+    assert "secret" not in done.stderr
+    file.chmod(0o640)
+    assert subprocess.run(command, capture_output=True, timeout=30, check=False).returncode == 0
+
+
 def test_mistakes_on_the_command_line():
     for options, text in (([], "no switch may report"),
                           (["--switch", "x=1.2.3.4"], "allowed: NODE=IPV4"),
                           (["--switch", "1=1.2.3.4", "--switch", "1=1.2.3.5"], "registered twice"),
+                          (["--switch", "1=1.2.3.4%"], "NODE=IPV4%INTERFACE"),
+                          (["--switch", "1=1.2.3.4%sixteen-letters."], "NODE=IPV4%INTERFACE"),
                           (["--switch", "1=1.2.3.4", "--listen", "here"], "allowed: IPV4:PORT"),
                           (["--switch", "1=1.2.3.4", "--keep", "1h"], "--keep and --every go with --history"),
                           (["--history", "x", "--keep", "1s"], "'1s'; allowed: 1min to 87600h"),

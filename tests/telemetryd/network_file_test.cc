@@ -43,6 +43,20 @@ TEST(NetworkFile, MistakesInTreesAreNamed) {
   expect(", {name: b, port: 1}", "", "trees[0].uplinks");
 }
 
+TEST(NetworkFile, C6_TheKeyAndInterfacesOfReports) {
+  const std::string from = "id: 1, reports_from: 127.0.0.1,";
+  const auto text = with(from, from + " reports_through: eth0,");
+  const NetworkFile file =
+      parse_network("key_file: /etc/tributary/telemetry.key\n" + text, "n.yaml");
+  EXPECT_EQ(file.key_file, "/etc/tributary/telemetry.key");
+  EXPECT_EQ(file.nodes[0].reports_through, "eth0");
+  EXPECT_THAT(refusal("key_file: key\n" + text), HasSubstr("key_file: 'key'"));
+  EXPECT_THAT(refusal(with(from, "id: 1, reports_through: eth0,")),
+              HasSubstr("nodes[0].reports_through: goes with reports_from"));
+  EXPECT_THAT(refusal(with(from, from + " reports_through: sixteen-letters.,")),
+              HasSubstr("nodes[0].reports_through: is no interface's"));
+}
+
 std::string with_paths(const std::string& paths) {
   return with("trees:", "paths:\n" + paths + "trees:");
 }

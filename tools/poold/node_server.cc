@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <random>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
 
 #include "pool/loader/token.h"
 
@@ -66,6 +68,7 @@ NodeServer::NodeServer(const PoolConfig& config, std::size_t node)
       node_(node),
       manifest_(config.dataset.manifest),
       token_(read_token(config)),
+      operator_token_(read_operator_token(config)),
       placement_(config.placed_nodes(), config.replicas, manifest_->group_shift()),
       memory_(memory_options(config.nodes[node])),
       store_(open_store(config.dataset.store, config.timeouts)) {
@@ -85,6 +88,8 @@ NodeServer::NodeServer(const PoolConfig& config, std::size_t node)
       own_records_ += std::min(group, manifest_->records() - id);
   prefetcher_ = std::make_unique<Prefetcher>(*store_, *manifest_, config.fill);
   served_ = serve_memory(kind, host, {memory_.bytes(), memory_.file()});
+  if (const std::string path = operate_socket_of(config.nodes[node]); !path.empty())
+    operators_.emplace(path, operators_of(config.operators));
   listener_ = listen_at(config.nodes[node].address);
   fcntl(listener_, F_SETFL, O_NONBLOCK);  // a client may have gone when its turn comes
   spare_ = open_spare();
@@ -113,13 +118,13 @@ const char* NodeServer::transport() const {
 
 // Where no descriptor is left, a connection cannot be accepted, and the listener stays ready.
 // Accepts one by the spare descriptor and closes it: its loader goes to the store, and tries again.
-void NodeServer::refuse_one() {
+void NodeServer::refuse_one(int listener) {
   if (spare_ < 0) {  // there was none to take back
     poll(nullptr, 0, kPauseMs);
   } else {
     close(spare_);
-    pollfd ready{listener_, POLLIN, 0};
-    const int fd = poll(&ready, 1, 0) > 0 ? accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC) : -1;
+    pollfd ready{listener, POLLIN, 0};
+    const int fd = poll(&ready, 1, 0) > 0 ? accept4(listener, nullptr, nullptr, SOCK_CLOEXEC) : -1;
     if (fd >= 0) close(fd);
   }
   spare_ = open_spare();
@@ -128,58 +133,72 @@ void NodeServer::refuse_one() {
 void NodeServer::listen() {
   while (!stopping_) {
     if (mutex_.moves()) turns_.fetch_add(1, std::memory_order_relaxed);
-    pollfd ready{listener_, POLLIN, 0};
-    errno = 0;
-    const int fd =
-        poll(&ready, 1, kTurnMs) > 0 ? accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC) : -1;
-    if (fd < 0 && !stopping_ &&
-        (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM))
-      refuse_one();
+    const int local = operators_ ? operators_->listener() : -1;  // poll() passes over -1
+    std::array<pollfd, 2> ready = {{{listener_, POLLIN, 0}, {local, POLLIN, 0}}};
+    if (poll(ready.data(), ready.size(), kTurnMs) < 0) continue;
+    if (ready[0].revents != 0) accept_from(listener_, false);
+    if (ready[1].revents != 0) accept_from(local, true);
     const std::lock_guard lock(connections_mutex_);
-    for (auto at = connections_.begin(); at != connections_.end();) {
-      if (!at->done) {
-        ++at;
-        continue;
-      }
-      at->thread.join();
-      at = connections_.erase(at);
-    }
-    if (fd < 0) continue;
-    if (connections_.size() >= kMostConnections) {
-      close(fd);
-      continue;
-    }
-    const int one = 1;
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);  // a host that died says nothing
-    try {
-      start_serving(fd);
-    } catch (const std::exception&) {  // no thread is left, or no memory for one
-      close(fd);
-    }
+    forget_ended();
   }
 }
 
-void NodeServer::start_serving(int fd) {
+// Needs connections_mutex_.
+void NodeServer::forget_ended() {
+  for (auto at = connections_.begin(); at != connections_.end();) {
+    if (!at->done) {
+      ++at;
+      continue;
+    }
+    at->thread.join();
+    at = connections_.erase(at);
+  }
+}
+
+void NodeServer::accept_from(int listener, bool for_operators) {
+  const int fd = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+  if (fd < 0 && !stopping_ &&
+      (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM))
+    refuse_one(listener);
+  const std::lock_guard lock(connections_mutex_);
+  forget_ended();
+  if (fd < 0) return;
+  if (connections_.size() >= kMostConnections || (for_operators && !operators_->admits(fd))) {
+    close(fd);
+    return;
+  }
+  const int one = 1;
+  setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);  // a host that died says nothing
+  try {
+    start_serving(fd, for_operators);
+  } catch (const std::exception&) {  // no thread is left, or no memory for one
+    close(fd);
+  }
+}
+
+void NodeServer::start_serving(int fd, bool for_operators) {
   std::list<Connection> fresh(1);
   Connection& connection = fresh.front();
   connection.fd = fd;
+  connection.may_operate = for_operators;
   connection.thread = std::thread([this, &connection] { serve(connection); });
   connections_.splice(connections_.end(), fresh);
 }
 
 void NodeServer::serve(Connection& connection) {
-  std::uint64_t lease = 0;
+  Peer peer;
+  peer.may_operate = connection.may_operate;
   MessageStream stream(connection.fd);
   try {
-    if (greet(stream, lease)) {
+    if (greet(stream, peer)) {
       while (!stopping_) {
-        if (const auto message = stream.receive(kRest)) answer(stream, *message);
+        if (const auto message = stream.receive(kRest)) answer(stream, *message, peer);
       }
     }
   } catch (const std::exception&) {
     // Closed, or no message of ours: the connection is of no more use.
   }
-  if (lease != 0) end_lease(lease);
+  if (peer.lease != 0) end_lease(peer.lease);
   const std::lock_guard lock(connections_mutex_);
   connection.fd = -1;  // the stream closes it when this returns
   connection.done = true;
@@ -195,16 +214,18 @@ void NodeServer::end_lease(std::uint64_t lease) {
   }
 }
 
-bool NodeServer::greet(MessageStream& stream, std::uint64_t& lease) {
+Message NodeServer::deny(std::string text) {
+  const std::lock_guard lock(mutex_);
+  ++denied_;
+  return Failure{std::move(text)};
+}
+
+bool NodeServer::greet(MessageStream& stream, Peer& peer) {
   const auto first = stream.receive(kGreetTime);
   const Hello* const hello = first ? std::get_if<Hello>(&*first) : nullptr;
   if (hello == nullptr) return false;
   const auto refuse = [&](const std::string& text) {
-    {
-      const std::lock_guard lock(mutex_);
-      ++denied_;
-    }
-    stream.send(Failure{text}, kSendTime);
+    stream.send(deny(text), kSendTime);
     return false;
   };
   if (hello->version != kProtocolVersion)
@@ -216,6 +237,8 @@ bool NodeServer::greet(MessageStream& stream, std::uint64_t& lease) {
     return refuse("has another manifest for pool '" + config_.name +
                   "': two pools of one name, or a manifest that was made again for one side alone");
   Challenge challenge{draw_nonce(), {}};
+  peer.nonce = hello->nonce;
+  peer.nodes_nonce = challenge.nonce;
   challenge.proof = prove(token_, Role::node, hello->nonce, challenge.nonce);
   stream.send(challenge, kSendTime);
   const auto second = stream.receive(kGreetTime);
@@ -237,13 +260,36 @@ bool NodeServer::greet(MessageStream& stream, std::uint64_t& lease) {
   {
     const std::lock_guard lock(mutex_);
     welcome.generation = cache_->generation();
-    if (proof->reads != 0) welcome.lease = lease = cache_->leases().open(0, now());
+    if (proof->reads != 0) welcome.lease = peer.lease = cache_->leases().open(0, now());
   }
   stream.send(welcome, kSendTime);
   return true;
 }
 
-void NodeServer::answer(MessageStream& stream, const Message& message) {
+// A connection has one lease, which ends with it, and renews no other's: leases of clients that are
+// gone would hold dropped memory back.
+Message NodeServer::renew(const Renew& wish, std::uint64_t& lease) {
+  if (lease == 0) return Failure{"has no lease; allowed: connections of readers"};
+  const std::lock_guard lock(mutex_);
+  Renewed renewed{cache_->generation(), lease, 1};
+  if (wish.lease != lease || !cache_->leases().renew(lease, wish.seen, now())) {
+    cache_->leases().close(lease);
+    renewed.alive = 0;
+    renewed.lease = lease = cache_->leases().open(0, now());
+  }
+  return renewed;
+}
+
+Message NodeServer::prove_operator(const Operate& operate, Peer& peer) {
+  if (operator_token_.empty())
+    return deny("has no operator_token_file; allowed: commands at its machine, by operate_socket");
+  if (!same(operate.proof, prove(operator_token_, Role::operates, peer.nonce, peer.nodes_nonce)))
+    return deny("refuses the operator's token; allowed: that of the pool's operator_token_file");
+  peer.may_operate = true;
+  return Text{"{}"};
+}
+
+void NodeServer::answer(MessageStream& stream, const Message& message, Peer& peer) {
   if (const auto* table = std::get_if<TableRequest>(&message))
     return send_table(stream, table->since);
   Message reply = Failure{"not a request of an operator or loader"};
@@ -255,22 +301,22 @@ void NodeServer::answer(MessageStream& stream, const Message& message) {
       if (const auto record = cache_->find(id); record && entries.records.size() < kMostEntries)
         entries.records.push_back(*record);
     reply = std::move(entries);
-  } else if (const auto* renew = std::get_if<Renew>(&message)) {
-    const std::lock_guard lock(mutex_);
-    Renewed renewed{cache_->generation(), renew->lease, 1};
-    if (!cache_->leases().renew(renew->lease, renew->seen, now())) {
-      renewed.alive = 0;
-      renewed.lease = cache_->leases().open(0, now());
-    }
-    reply = renewed;
+  } else if (const auto* wish = std::get_if<Renew>(&message)) {
+    reply = renew(*wish, peer.lease);
   } else if (const auto* corrupt = std::get_if<Corrupt>(&message)) {
     const std::lock_guard lock(mutex_);
     const auto record = cache_->find(corrupt->record.id);
     const bool same_one = record && record->generation == corrupt->record.generation;
     if (same_one) cache_->check(corrupt->record.id, now());
     reply = Text{"{}"};
+  } else if (const auto* operate = std::get_if<Operate>(&message)) {
+    reply = prove_operator(*operate, peer);
   } else if (const auto* command = std::get_if<Command>(&message)) {
-    reply = run(*command);
+    reply = peer.may_operate
+                ? run(*command)
+                : deny(
+                      "takes commands of operators alone; allowed: on its machine its own user, "
+                      "root and `operators`, elsewhere the pool's operator_token_file");
   } else if (std::holds_alternative<StatusRequest>(message)) {
     reply = Text{status_text()};
   }

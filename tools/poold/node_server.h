@@ -1,11 +1,14 @@
 // A node of the pool at work: its memory, its readers, and its fill from the store (L1, L4).
 //
 //   memory file ─▶ NodeCache ─▶ served by a transport
-//   listener ─▶ one thread a connection ─▶ answer()
+//   listener, operate_socket ─▶ one thread a connection ─▶ answer()
 //   fill thread ─▶ Prefetcher ─▶ NodeCache
 //
 // One mutex guards the cache; copies of records into memory are made under it, reads by loaders are
 // not.
+//
+// Connections are read-only: commands are taken from those of the operate_socket, whose users the
+// kernel names, and from those that prove the operators' token.
 #pragma once
 
 #include <atomic>
@@ -24,6 +27,7 @@
 #include "pool/loader/stream.h"
 #include "pool/segment/memory_file.h"
 #include "pool/segment/node_cache.h"
+#include "tools/poold/operator_socket.h"
 #include "tools/poold/watched_mutex.h"
 
 namespace tributary::poold {
@@ -38,7 +42,7 @@ struct NodeStatus {
   std::uint64_t pinned = 0;
   std::uint64_t leases = 0;
   std::uint64_t connections = 0;
-  std::uint64_t denied = 0;  // greetings that were refused
+  std::uint64_t denied = 0;  // greetings and operators' proofs that were refused, and commands
   std::uint32_t incarnation = 0;
   pool::MemoryOrigin memory = pool::MemoryOrigin::fresh;
   pool::CacheCounters cache;
@@ -63,18 +67,31 @@ class NodeServer {
   struct Connection {
     std::thread thread;
     int fd = -1;
+    bool may_operate = false;  // as it came in
     std::atomic<bool> done{false};
+  };
+  // The rights of a connection, its lease, and the nonces of its greeting.
+  struct Peer {
+    bool may_operate = false;
+    std::uint64_t lease = 0;  // 0: it has none
+    pool::Nonce nonce{};
+    pool::Nonce nodes_nonce{};
   };
 
   void listen();
-  void refuse_one();
+  void accept_from(int listener, bool for_operators);
   // Serves the connection on a thread. Throws where there is none, or no memory.
-  void start_serving(int fd);
+  void start_serving(int fd, bool for_operators);
+  void forget_ended();
+  void refuse_one(int listener);
   void serve(Connection& connection);
   void end_lease(std::uint64_t lease);
   // False: the connection ends.
-  bool greet(pool::MessageStream& stream, std::uint64_t& lease);
-  void answer(pool::MessageStream& stream, const pool::Message& message);
+  bool greet(pool::MessageStream& stream, Peer& peer);
+  void answer(pool::MessageStream& stream, const pool::Message& message, Peer& peer);
+  pool::Message renew(const pool::Renew& wish, std::uint64_t& lease);
+  pool::Message prove_operator(const pool::Operate& operate, Peer& peer);
+  pool::Message deny(std::string text);
   void send_table(pool::MessageStream& stream, std::uint64_t since);
   pool::Message run(const pool::Command& command);
   pool::Message verify(std::uint64_t first, std::uint64_t count);
@@ -86,6 +103,7 @@ class NodeServer {
   const std::size_t node_;
   const pool::ManifestFile manifest_;
   const std::string token_;
+  const std::string operator_token_;  // empty: nothing proves an operator
   const pool::Placement placement_;
   std::uint64_t own_records_ = 0;
   pool::MemoryFile memory_;
@@ -98,6 +116,7 @@ class NodeServer {
   bool filling_ = false;
   std::uint64_t denied_ = 0;
 
+  std::optional<OperatorSocket> operators_;
   int listener_ = -1;
   int spare_ = -1;                       // a descriptor to give up where no other is left
   std::atomic<bool> stopping_{false};    // set by the destructor

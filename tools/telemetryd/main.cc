@@ -32,6 +32,7 @@ struct Options {
   std::string http = "127.0.0.1:9476";
   std::vector<std::string> switches;
   std::string topology;
+  std::string key_file;
   std::uint16_t int_port = 5000;
   std::optional<std::uint32_t> dscp;
   HistoryOptions history;  // no file: none is kept
@@ -44,11 +45,18 @@ ReceiverOptions receiver_options(const Options& options, const NetworkFile& netw
   out.listen = parse_endpoint("--listen", options.listen);
   for (const std::string& text : options.switches) register_switch(out.switches, text);
   for (const NetworkNode& node : network.nodes)
-    if (node.reports_from != 0) out.switches.emplace(node.id, htonl(node.reports_from));
+    if (node.reports_from != 0)
+      out.switches.emplace(node.id, Registration{htonl(node.reports_from), node.reports_through});
   if (out.switches.empty())
     throw std::invalid_argument(
         "no switch may report; allowed: --switch NODE=IPV4, or --topology with nodes that have "
         "reports_from");
+  if (!options.key_file.empty() && !network.key_file.empty())
+    throw std::invalid_argument(
+        "--key-file: the file of --topology has key_file; allowed: one of both");
+  if (const std::string& file = options.key_file.empty() ? network.key_file : options.key_file;
+      !file.empty())
+    out.key = std::make_shared<const control::ReportKey>(file);
   out.marking.udp_port = options.int_port;
   if (options.dscp) out.marking.dscp = static_cast<std::uint8_t>(*options.dscp);
   return out;
@@ -260,8 +268,11 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option(
       "--switch", options.switches,
-      "NODE=IPV4: a switch that sends reports, and their source address; beside those that "
-      "--topology names");
+      "NODE=IPV4[%INTERFACE]: a switch that sends reports, their source address and the interface "
+      "that they come in through; beside those that --topology names");
+  app.add_option("--key-file", options.key_file,
+                 "file with the switches' key (switch.telemetry.key_file): reports without its "
+                 "signature are dropped");
   app.add_option("--topology", options.topology,
                  "file with nodes, links and the paths to be found");
   app.add_option("--int-port", options.int_port, "UDP port that marks packets with telemetry")

@@ -1,5 +1,7 @@
 #include "tools/telemetryd/network_file.h"
 
+#include <net/if.h>
+
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -33,8 +35,7 @@ config::Codec<std::uint32_t> sender_ipv4() {
           }};
 }
 
-const Fields<NetworkFile>& network_fields() {
-  using L = NetworkLink;
+const Fields<NetworkNode>& node_fields() {
   static const Fields<NetworkNode> nodes = {
       config::scalar("name", &NetworkNode::name, config::identifier(), "Unique.",
                      Presence::required),
@@ -42,10 +43,17 @@ const Fields<NetworkFile>& network_fields() {
                      "`switch.telemetry.node_id`; 0: a host."),
       config::scalar("reports_from", &NetworkNode::reports_from, sender_ipv4(),
                      "Where the switch's reports come from."),
+      config::scalar("reports_through", &NetworkNode::reports_through, config::identifier(),
+                     "Interface of this host that they come in through; not given: any."),
       config::scalar("control", &NetworkNode::control, config::socket_path(),
                      "The switch's control socket, for `trees` and `paths[].destinations`."),
       config::scalar("own_file", &NetworkNode::own_file, config::boolean(),
                      "The switch's file is not the topology of all switches.")};
+  return nodes;
+}
+
+const Fields<NetworkFile>& network_fields() {
+  using L = NetworkLink;
   static const Fields<L> links = {
       config::scalar("from", &L::from, config::identifier(), "A node.", Presence::required),
       config::scalar("port", &L::port, integer<std::uint16_t>(0, 65534),
@@ -95,11 +103,13 @@ const Fields<NetworkFile>& network_fields() {
       config::scalar("hold", &T::hold, config::duration(Duration(), Duration::seconds(3600)),
                      "No further move for so long.")};
   static const Fields<NetworkFile> all = {
-      config::list("nodes", &NetworkFile::nodes, nodes, 2, 1024, "Switches and hosts."),
+      config::list("nodes", &NetworkFile::nodes, node_fields(), 2, 1024, "Switches and hosts."),
       config::list("links", &NetworkFile::links, links, 1, 4096, "Between their ports."),
       config::list("paths", &NetworkFile::paths, paths, 0, 1024, "To be found."),
       config::list("trees", &NetworkFile::trees, trees, 0, 256,
-                   "Switches whose way up follows the best one.")};
+                   "Switches whose way up follows the best one."),
+      config::scalar("key_file", &NetworkFile::key_file, config::absolute_path(),
+                     "File with the switches' key; reports without its signature are dropped.")};
   return all;
 }
 
@@ -184,6 +194,10 @@ void check(const NetworkFile& file, config::ReadContext& context) {
       context.report(path + ".name", "'" + file.nodes[i].name + "' is there already");
     if (file.nodes[i].reports_from != 0 && file.nodes[i].id == 0)
       context.report(path + ".reports_from", "is of switches only; allowed: with an id");
+    if (!file.nodes[i].reports_through.empty() && file.nodes[i].reports_from == 0)
+      context.report(path + ".reports_through", "goes with reports_from; allowed: both");
+    if (file.nodes[i].reports_through.size() >= IF_NAMESIZE)
+      context.report(path + ".reports_through", "is no interface's; allowed: up to 15 characters");
     if (file.nodes[i].id != 0 && !ids.insert(file.nodes[i].id).second)
       context.report(path + ".id", std::to_string(file.nodes[i].id) + " is there already");
   }

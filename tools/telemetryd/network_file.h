@@ -17,8 +17,9 @@ namespace tributary::telemetryd {
 struct NetworkNode {
   std::string name;
   std::uint32_t id = 0;  // of a switch in telemetry; 0: a host, of which nothing is reported
-  std::uint32_t reports_from = 0;  // IPv4 address in host order; 0: not given
-  std::string control = {};        // path of the switch's control socket; empty: not given
+  std::uint32_t reports_from = 0;    // IPv4 address in host order; 0: not given
+  std::string reports_through = {};  // this host's interface for its reports; empty: any
+  std::string control = {};          // path of the switch's control socket; empty: not given
   bool own_file = false;  // the switch has a file of its own, and hears of no other's paths
 };
 // Both ways; `port` and `port_there` are numbers as in `tributary show ports`.
@@ -58,6 +59,7 @@ struct NetworkFile {
   std::vector<NetworkLink> links;
   std::vector<NetworkPath> paths;
   std::vector<NetworkTree> trees;
+  std::string key_file = {};  // of the key that signs reports; empty: signatures do not count
 };
 
 const char* name_of(telemetry::PathGoal goal);

@@ -74,7 +74,12 @@ void add_counters(control::Families& out, const telemetry::RecordTable& table,
   add("tributary_telemetry_datagrams_total", "Datagrams received", false,
       number(counters.datagrams));
   add("tributary_telemetry_unregistered_total", "Datagrams of no registered switch", false,
-      number(counters.unregistered));
+      number(counters.refused[static_cast<std::size_t>(Refusal::unregistered)]));
+  auto& refused = control::family(out, "tributary_telemetry_refused_total",
+                                  "Datagrams that changed nothing, by reason", false);
+  for (std::size_t i = 0; i < kRefusals; ++i)
+    control::sample(refused, {{"reason", name_of(static_cast<Refusal>(i))}},
+                    number(counters.refused[i]));
   add("tributary_telemetry_overrun_total", "Datagrams that found the socket's buffer full", false,
       number(counters.overrun));
   add("tributary_telemetry_reports_total", "Reports taken", false, number(of.reports));

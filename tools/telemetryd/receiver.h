@@ -1,6 +1,6 @@
 // Receives telemetry reports of registered switches and keeps the record table of them.
 //
-//   UDP socket ─recvmmsg─▶ is (node, source address) registered? ─▶ RecordTable ◀─ HTTP thread
+//   UDP socket ─recvmmsg─▶ Admission ─▶ RecordTable ◀─ HTTP thread
 //
 // One thread receives; the table is under a mutex, which it holds for a batch. Datagrams that the
 // kernel drops because the socket's buffer is full are counted.
@@ -8,38 +8,37 @@
 
 #include <netinet/in.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
 
 #include "telemetry/table/record_table.h"
+#include "tools/telemetryd/admission.h"
 
 namespace tributary::telemetryd {
-
-// Node id → the address that its reports come from, in network order.
-using Registered = std::map<std::uint32_t, std::uint32_t>;
 
 struct ReceiverOptions {
   sockaddr_in listen{};  // port 0: any that is free
   Registered switches;
+  std::shared_ptr<const control::ReportKey> key;  // none: signatures do not count
   telemetry::Marking marking;
   telemetry::TableLimits limits;
 };
 
 // Both throw std::invalid_argument that says what is wrong and what is allowed.
 sockaddr_in parse_endpoint(const std::string& option, const std::string& text);
-// "NODE=IPV4" into `switches`.
+// "NODE=IPV4" or "NODE=IPV4%INTERFACE" into `switches`.
 void register_switch(Registered& switches, const std::string& text);
 
 struct ReceiverCounters {
   std::uint64_t datagrams = 0;
-  std::uint64_t unregistered = 0;  // of a node, or from an address, that is not registered
-  std::uint64_t overrun = 0;       // dropped by the kernel: the socket's buffer was full
+  std::array<std::uint64_t, kRefusals> refused{};  // by Refusal
+  std::uint64_t overrun = 0;  // dropped by the kernel: the socket's buffer was full
 };
 
 class Receiver {
@@ -61,10 +60,8 @@ class Receiver {
 
  private:
   void receive();
-  [[nodiscard]] bool is_registered(std::span<const std::byte> datagram,
-                                   const sockaddr_in& from) const;
 
-  const Registered switches_;
+  Admission admission_;  // the thread's
   int socket_ = -1;
   int port_ = 0;
   mutable std::mutex mutex_;  // of the table and the counters

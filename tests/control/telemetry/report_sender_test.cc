@@ -7,10 +7,12 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <memory>
 #include <vector>
 
 #include "telemetry/wire/report.h"
 #include "tests/control/running_switch.h"
+#include "tests/control/telemetry/key_file.h"
 
 namespace tributary::control {
 namespace {
@@ -101,6 +103,32 @@ TEST_F(Reports, C6_RecordsShareDatagramsAndTheSequenceGoesOn) {
   EXPECT_LT(sequence, kRecords) << "several of them share one";
   EXPECT_EQ(telemetry().report_counters().datagrams.get(), sequence);
   EXPECT_EQ(telemetry().report_counters().refused.get(), 0u);
+}
+
+TEST_F(Reports, C6_WithAKeyEachDatagramIsSignedAndItsSequenceGrows) {
+  const test::KeyFile file;
+  const ReportKey key(file.path());
+  std::uint64_t before = 0;
+  for (int process = 0; process < 2;
+       ++process) {  // a switch that starts anew goes on behind itself
+    ReportSender sender(kNode, server.address(), std::make_unique<const ReportKey>(file.path()));
+    constexpr std::uint16_t kRecords = 9;
+    for (std::uint16_t i = 0; i < kRecords; ++i) record(i, 704);
+    EXPECT_EQ(sender.drain(3, telemetry()), kRecords);
+    for (std::uint16_t next = 0; next < kRecords;) {
+      const auto datagram = server.datagram();
+      EXPECT_LE(datagram.size(), 1400u);
+      const auto trailer = telemetry::read_trailer(datagram);
+      ASSERT_TRUE(trailer);
+      EXPECT_TRUE(key.has_signed(*trailer));
+      EXPECT_GT(trailer->sequence, before);
+      before = trailer->sequence;
+      telemetry::ReportReader reader(trailer->reports);
+      for (telemetry::Report report; reader.next(report); ++next)
+        EXPECT_EQ(report.hop(kNode).egress_port, next);
+      EXPECT_FALSE(reader.malformed());
+    }
+  }
 }
 
 TEST_F(Reports, AServerThatCannotBeReachedCostsItsReportsAlone) {

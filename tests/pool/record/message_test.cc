@@ -42,6 +42,7 @@ TEST(PoolMessage, EveryKindComesBack) {
   there_and_back(Renewed{1, 2, 1});
   there_and_back(Corrupt{{1, 64, 3, 4}});
   there_and_back(StatusRequest{});
+  there_and_back(Operate{});
 }
 
 TEST(PoolMessage, EveryCutAndEveryExtraByteIsRefused) {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -63,6 +64,39 @@ TEST_F(PoolMemoryFile, TwoProcessesDoNotServeOneFile) {
   } catch (const std::runtime_error& error) {
     EXPECT_THAT(error.what(), testing::HasSubstr("another process serves this memory"));
   }
+}
+
+// Another user could write the records of the node, or take its place.
+TEST_F(PoolMemoryFile, L1OnlyAFileOfThisUserAloneIsTakenOver) {
+  const auto refusal = [this] {
+    try {
+      const MemoryFile file({path_, 1 << 20, std::nullopt});
+    } catch (const std::runtime_error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  { const MemoryFile file({path_, 1 << 20, std::nullopt}); }
+  for (const mode_t mode : {0644, 0660, 0700, 0604}) {
+    ASSERT_EQ(chmod(path_.c_str(), mode), 0);
+    EXPECT_THAT(refusal(), testing::HasSubstr("allowed: 0600")) << std::oct << mode;
+  }
+  ASSERT_EQ(chmod(path_.c_str(), 0600), 0);
+  const std::string other = path_ + "-other";
+  ASSERT_EQ(link(path_.c_str(), other.c_str()), 0);
+  EXPECT_THAT(refusal(), testing::HasSubstr(path_ + ": has 2 names; allowed: one"));
+  ASSERT_EQ(unlink(other.c_str()), 0);
+  EXPECT_EQ(refusal(), "");
+  if (geteuid() == 0) {
+    ASSERT_EQ(chown(path_.c_str(), 12345, 12345), 0);
+    EXPECT_THAT(refusal(), testing::HasSubstr("is of user 12345; allowed: a file of this user"));
+  }
+  ASSERT_EQ(unlink(path_.c_str()), 0);
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  EXPECT_THAT(refusal(), testing::HasSubstr("is no regular file"));
+  ASSERT_EQ(unlink(path_.c_str()), 0);
+  ASSERT_EQ(symlink("/dev/shm/elsewhere", path_.c_str()), 0);
+  EXPECT_THAT(refusal(), testing::HasSubstr("cannot open")) << "a link";
 }
 
 TEST_F(PoolMemoryFile, MoreThanThereIsIsRefusedByName) {

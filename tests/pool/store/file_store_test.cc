@@ -10,6 +10,11 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pool/store/make_manifest.h"
 
 namespace tributary::pool {
 namespace {
@@ -106,17 +111,61 @@ TEST_F(PoolFileStore, L1WhatAListingLeavesOutIsNamedAndCounted) {
     EXPECT_THAT(all, testing::HasSubstr(text));
 }
 
-TEST_F(PoolFileStore, LinksThatLeadOutLaterAreRefused) {
+// The object as a manifest keeps it: place, size and version.
+StoreObject kept(const StoreObject& listed) {
+  return {listed.place(), listed.bytes, listed.version};
+}
+
+TEST_F(PoolFileStore, L1AListingGivesTheTargetsOfLinks) {
+  fs::create_symlink("to-b", folder_ / "a-link");
+  fs::create_symlink(folder_ / "b", folder_ / "to-b");
+  fs::create_directory_symlink("s", folder_ / "to-s");
+  fs::create_directory(folder_ / "s/deep");
+  write("s/deep/c", "c");
+  FileStore store(folder_);
+  std::vector<std::pair<std::string, std::string>> places;
+  for (const StoreObject& object : store.list({})) places.emplace_back(object.name, object.place());
+  EXPECT_EQ(places,
+            (std::vector<std::pair<std::string, std::string>>{{"a-link", "b"},
+                                                              {"b", "b"},
+                                                              {"s/a", "s/a"},
+                                                              {"s/deep/c", "s/deep/c"},
+                                                              {"to-b", "b"},
+                                                              {"to-s/a", "s/a"},
+                                                              {"to-s/deep/c", "s/deep/c"}}));
+  const auto bytes = make_manifest(store, {});
+  const Manifest manifest(bytes);
+  for (const Shard& shard : manifest.shards())
+    EXPECT_EQ(shard.name.find("to-"), std::string::npos) << shard.name;
+}
+
+TEST_F(PoolFileStore, L1NoLinkIsFollowedAfterTheListing) {
   fs::create_symlink("b", folder_ / "to-b");
   fs::create_directory_symlink("s", folder_ / "to-s");
   FileStore store(folder_);
   const auto objects = store.list({});
+  // One that leads out, and one that stays in the tree: of the same size and time.
+  EXPECT_EQ(fault(store, {"to-b", objects[0].bytes, objects[0].version}), StoreFault::denied);
+  EXPECT_EQ(fault(store, {"to-s/a", objects[1].bytes, objects[1].version}), StoreFault::denied);
   fs::remove(folder_ / "to-b");
-  fs::remove(folder_ / "to-s");
   fs::create_symlink("/etc/passwd", folder_ / "to-b");
-  fs::create_directory_symlink("/etc", folder_ / "to-s");
-  EXPECT_EQ(fault(store, objects[2]), StoreFault::denied);
-  EXPECT_EQ(fault(store, {"to-s/passwd", 1, 1}), StoreFault::denied);
+  std::vector<std::byte> out(1);
+  EXPECT_NO_THROW(store.read(kept(objects[2]), 0, out)) << "its target is there";
+  // A link takes the place of a folder that the manifest names.
+  fs::rename(folder_ / "s", folder_ / "moved");
+  fs::create_directory_symlink("moved", folder_ / "s");
+  FileStore anew(folder_);
+  EXPECT_EQ(fault(anew, kept(objects[1])), StoreFault::denied);
+  fs::remove(folder_ / "b");
+  fs::create_symlink("moved/a", folder_ / "b");
+  EXPECT_EQ(fault(anew, kept(objects[0])), StoreFault::denied);
+}
+
+TEST_F(PoolFileStore, L1PathsGoNoFolderUp) {
+  FileStore store(folder_);
+  for (const char* name : {"../b", "s/../b", "s/..", "..", "./b", "s//a", "/etc/passwd", ""})
+    EXPECT_EQ(fault(store, {name, 10, 1}), StoreFault::refused) << name;
+  EXPECT_EQ(fault(store, {"b..", 10, 1}), StoreFault::not_found);
 }
 
 // The file changes after its bytes were read, and before they are served.

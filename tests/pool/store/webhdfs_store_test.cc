@@ -57,6 +57,31 @@ TEST(PoolWebHdfsStore, ListsFoldersAndReadsThroughTheRedirect) {
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(out.data()), 4), "defg");
 }
 
+TEST(PoolWebHdfsStore, L1NamesThatLeaveTheFolderAreRefused) {
+  HttpStub name_node([](const std::string& head) {
+    EXPECT_TRUE(has(head, "LISTSTATUS")) << "only the listing is asked for: " << head;
+    return HttpStub::answer(200, R"({"FileStatuses":{"FileStatus":[)" + status("..", "FILE", 7) +
+                                     "," + status("a/../../b", "FILE", 7) + "," +
+                                     status("..", "DIRECTORY", 0) + "," +
+                                     status("good..", "FILE", 7) + "]}}");
+  });
+  WebHdfsStore store({name_node.authority(), "/d", ""}, kShort);
+  const auto objects = store.list({});
+  ASSERT_EQ(objects.size(), 1u);
+  EXPECT_EQ(objects[0].name, "good..");
+  EXPECT_EQ(store.left_out().count(), 3u);
+  std::vector<std::byte> out(1);
+  for (const char* name : {"../other", "a/../../other", "./a", ".."}) {
+    try {
+      store.read({name, 7, 5}, 0, out);
+      ADD_FAILURE() << name << " was read";
+    } catch (const StoreError& error) {
+      EXPECT_EQ(error.fault(), StoreFault::refused);
+      EXPECT_THAT(error.what(), HasSubstr("leaves the store's directory"));
+    }
+  }
+}
+
 // A file of 7 bytes of time 5, of which bytes 3 to 6 are read.
 struct File {
   // From the number of a request, from 1, to the file's length and time in that answer.
