@@ -229,6 +229,7 @@ void Engine::Impl::abort_epoch(Job& job, wire::Reason reason, Outbox& out) {
   if (job.drain.under_way()) job.drain.phase = Drain::Phase::failed;
   send_abort(job, nullptr, out);
   send_farewell(job, out);
+  if (job.membership.state() == JobState::running) record_abort(job);
   job.membership.abort();
   clear_shards(job);
   job.counters.members.set(0);
@@ -306,6 +307,7 @@ void Engine::expire(Instant now, Outbox& out) {
   for (const auto& shard : impl_->shards)
     while (shard != nullptr && shard->expire(now, out)) impl_->abort_for(*shard, out);
   if (now < impl_->jobs_due) return;
+  impl_->looked_at = now;
   impl_->jobs_due = now + kJobsApart;
   for (const auto& job : impl_->jobs) {
     impl_->expire_leases(*job, now, out);

@@ -25,6 +25,7 @@
 #include "aggregator/chunk/payloads.h"
 #include "aggregator/chunk/verdict.h"
 #include "aggregator/engine/drain.h"
+#include "aggregator/engine/epoch_log.h"
 #include "aggregator/engine/membership.h"
 #include "aggregator/names/name_engine.h"
 #include "aggregator/shard/status.h"
@@ -152,6 +153,9 @@ class Engine {
   // spend, so the loop looks at one job, or at a limited number of chunks, at a time.
   [[nodiscard]] std::vector<JobStatus> job_status(Instant now) const;
   [[nodiscard]] JobStatus job_status(Instant now, std::size_t index) const;
+  // How epochs began and ended: all that is kept after this serial, of removed jobs, too. `since`
+  // is the `until` of the latest answer that the reader has; 0: none. There is one reader.
+  [[nodiscard]] EpochRecords epoch_records(std::uint64_t since) const;
   [[nodiscard]] std::vector<SlotStatus> slot_status(Instant now, std::size_t most,
                                                     Slots which = Slots::held) const;
   // Appends rows found from `place` on to `into`, and moves `place` on; false: there are no more.

@@ -20,6 +20,9 @@ std::uint16_t port_index(const config::SwitchConfig& config, const std::string& 
   throw std::invalid_argument("no port is named '" + name + "'");
 }
 
+// Records of so many removed jobs are kept until they are read: as many as a switch has jobs.
+constexpr std::size_t kMostPastEpochs = 256;
+
 // Partitions of slots that are in use: first slot and number.
 using Partitions = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
@@ -103,7 +106,7 @@ std::shared_ptr<EngineChange> Engine::prepare(const config::SwitchConfig& next) 
       throw std::invalid_argument("shard " + std::to_string(i) + " is with another owner");
   const std::vector<JobPlacement> placed = impl_->place_jobs(next);
   auto change = std::make_shared<EngineChange>(
-      EngineChange{{}, {}, JobIndex<Job>(next.jobs.size()), {}, {}, {}, outbox_capacity(next)});
+      EngineChange{{}, {}, JobIndex<Job>(next.jobs.size()), {}, {}, {}, {}, outbox_capacity(next)});
   change->jobs.reserve(placed.size());
   change->peers.reserve(config::largest_fan_in(next));
   const std::uint64_t seed = impl_->nonce_seed + ++impl_->changes * 0xD1342543DE82EF95ULL;
@@ -118,6 +121,7 @@ std::shared_ptr<EngineChange> Engine::prepare(const config::SwitchConfig& next) 
   for (const auto& job : impl_->jobs)
     if (change->job_index.find(job->config.id) != job.get())
       change->ending.push_back(job->config.id);
+  change->past_epochs.reserve(change->ending.size() + impl_->past_epochs.size());
   for (const auto& shard : impl_->shards)
     change->shards.push_back(shard->prepare(placed, *impl_->reserve));
   return change;
@@ -139,6 +143,7 @@ void Engine::quiesce(const EngineChange& change, Outbox& out) {
 
 void Engine::Impl::inherit(Job& from, Job& to) {
   to.counters = from.counters;
+  std::swap(to.epochs, from.epochs);
   to.completion_host = from.completion_host;
   to.host_term = from.host_term;
   std::swap(to.last_abort, from.last_abort);
@@ -164,6 +169,18 @@ void Engine::Impl::inherit(Job& from, Job& to) {
   if (to.upstream->state() == Upstream::State::joining) to.upstream->end();  // of another tree
 }
 
+void Engine::Impl::keep_records(std::span<std::unique_ptr<Job>> replaced,
+                                std::vector<std::unique_ptr<EpochLog>>& room) {
+  const auto keep = [&](std::unique_ptr<EpochLog>& log) {
+    if (log->newest() > records_read && room.size() < kMostPastEpochs)
+      room.push_back(std::move(log));
+  };
+  for (const auto& job : replaced)
+    if (job != nullptr && job_index.find(job->config.id) == nullptr) keep(job->epochs);
+  for (auto& log : past_epochs) keep(log);
+  std::swap(past_epochs, room);
+}
+
 void Engine::apply(EngineChange& change) {
   impl_->check_all_here();
   for (std::size_t i = 0; i < impl_->shards.size(); ++i) impl_->shards[i]->apply(change.shards[i]);
@@ -175,6 +192,7 @@ void Engine::apply(EngineChange& change) {
     if (change.jobs[i] == nullptr) change.jobs[i] = std::move(impl_->jobs[change.stays_from[i]]);
   std::swap(impl_->jobs, change.jobs);
   std::swap(impl_->job_index, change.job_index);
+  impl_->keep_records(change.jobs, change.past_epochs);
   std::swap(impl_->scratch_peers, change.peers);
   std::swap(impl_->outbox_capacity, change.outbox_capacity);
 }

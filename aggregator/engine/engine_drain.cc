@@ -200,7 +200,9 @@ Verdict Engine::Impl::depart(Job& job, std::uint16_t child, std::uint32_t held_b
 // The last child has left.
 void Engine::Impl::end_membership(Job& job, Outbox& out) {
   clear_shards(job);
-  if (job.drain.phase == Drain::Phase::ending && !job.drain.quit) {
+  const bool drained = job.drain.phase == Drain::Phase::ending && !job.drain.quit;
+  record_leave(job, drained);
+  if (drained) {
     job.counters.drains.add();
     job.counters.drained_by.set(job.drain.by);
     job.counters.drained_at.set(job.drain.op);

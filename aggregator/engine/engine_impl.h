@@ -1,14 +1,15 @@
 // The engine's internals, shared by its source files: control packets (engine_join.cc), path probes
 // (engine_path_probe.cc), status for `show` (engine_status.cc), changes of jobs (engine_change.cc)
 // and the drains before them (engine_drain.cc), ranks that may be gone (engine_questions.cc), jobs
-// that grow and shrink (engine_resize.cc), shards of other owners (engine_away.cc), and
-// construction, dispatch, clock and ends of epochs (engine.cc).
+// that grow and shrink (engine_resize.cc), shards of other owners (engine_away.cc), records of
+// epochs (engine_epochs.cc), and construction, dispatch, clock and ends of epochs (engine.cc).
 #pragma once
 
 #include <array>
 #include <memory>
 #include <new>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "aggregator/chunk/job_index.h"
@@ -60,6 +61,13 @@ struct Engine::Impl {
   void collect_last_heard(Job& job, std::uint32_t child);
   void expire_leases(Job& job, Instant now, Outbox& out);
 
+  // engine_epochs.cc
+  void record(Job& job, EpochRecord record);
+  void record_begin(Job& job, bool resumes, Instant now);
+  void record_end(Job& job, EpochRecord end);
+  void record_abort(Job& job);  // for job.last_abort
+  void record_leave(Job& job, bool drained);
+
   // engine_change.cc
   static std::unique_ptr<Job> make_job(const config::SwitchConfig& config,
                                        const config::JobConfig& job, std::uint32_t place,
@@ -67,6 +75,9 @@ struct Engine::Impl {
   [[nodiscard]] std::vector<JobPlacement> place_jobs(const config::SwitchConfig& next) const;
   void check_slots_for(const config::SwitchConfig& next) const;
   void inherit(Job& from, Job& to);
+  // Keeps what has not been read of jobs that go, or went before; `replaced` are the former jobs.
+  void keep_records(std::span<std::unique_ptr<Job>> replaced,
+                    std::vector<std::unique_ptr<EpochLog>>& room);
   // Forgets children that were joining; returns those that were present, in scratch_ids.
   std::size_t lose_where(Job& job, const Engine::Gone& gone);
   void end_where(Job& job, const Engine::Gone& gone, Outbox& out);
@@ -193,6 +204,8 @@ struct Engine::Impl {
   std::uint16_t next_epoch;
   std::uint64_t epochs_begun = 0;  // of all jobs
   std::uint64_t drains_begun = 0;
+  std::uint64_t records_made = 0;  // of epochs; the serial of the last
+  std::uint64_t records_read = 0;  // the reader has all up to this one
   std::uint32_t first_seq;
   std::uint16_t udp_base_port;
   bool takes_fragments;  // announced in START
@@ -208,9 +221,11 @@ struct Engine::Impl {
   std::size_t outbox_capacity = 0;
   std::uint64_t changes = 0;               // prepared so far
   Instant jobs_due;                        // when leases and parents are checked next
+  Instant looked_at;                       // when they were checked last
   std::vector<std::unique_ptr<Job>> jobs;  // in the order of the configuration
   JobIndex<Job> job_index;
-  std::vector<std::shared_ptr<Shard>> shards;  // nullptr: away, see engine_away.cc
+  std::vector<std::unique_ptr<EpochLog>> past_epochs;  // of removed jobs
+  std::vector<std::shared_ptr<Shard>> shards;          // nullptr: away, see engine_away.cc
   // All shards, away or not, for state that any thread may read.
   std::vector<std::shared_ptr<const Shard>> all_shards;
 };
@@ -220,7 +235,8 @@ struct EngineChange {
   std::vector<std::unique_ptr<Job>> jobs;  // in the order of the configuration; nullptr: unchanged
   std::vector<std::size_t> stays_from;     // for those: the place before
   JobIndex<Job> job_index;
-  std::vector<std::uint32_t> ending;  // ids of jobs that change or go
+  std::vector<std::uint32_t> ending;                   // ids of jobs that change or go
+  std::vector<std::unique_ptr<EpochLog>> past_epochs;  // room; then what was read
   std::vector<ShardChange> shards;
   std::vector<Endpoint> peers;
   std::size_t outbox_capacity = 0;

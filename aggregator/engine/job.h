@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "aggregator/chunk/child_map.h"
 #include "aggregator/engine/drain.h"
 #include "aggregator/engine/engine.h"
+#include "aggregator/engine/epoch_log.h"
 #include "aggregator/engine/forming.h"
 #include "aggregator/engine/membership.h"
 #include "aggregator/engine/upstream.h"
@@ -45,6 +47,8 @@ struct Job {
   static constexpr std::uint32_t kNoNewcomers = 0xFFFFFFFF;
   std::uint64_t epoch_serial = 0;  // serial of the last epoch, over all jobs of the engine; 0: none
   JobCounters counters;            // the job's own part; the shards hold theirs
+  // Never nullptr; outlives a job that goes.
+  std::unique_ptr<EpochLog> epochs = std::make_unique<EpochLog>();
   // State of a shard that is away (engine_away.cc), by shard.
   struct Away {
     std::uint32_t host_term = 0;        // its term, now or when it is back
@@ -59,7 +63,7 @@ struct Job {
   // Bytes of the job itself and of all it points to.
   [[nodiscard]] std::size_t table_bytes() const;
 };
-static_assert(sizeof(Job) <= config::kJobBytes);
+static_assert(sizeof(Job) + sizeof(EpochLog) <= config::kJobBytes);
 static_assert(sizeof(Endpoint) == config::kEndpointBytes);
 
 }  // namespace tributary::aggregator

@@ -17,7 +17,7 @@ namespace tributary::config {
 
 inline constexpr std::size_t kEngineBytes = 2304;      // and what it points to directly
 inline constexpr std::size_t kShardBytes = 13184;      // the same
-inline constexpr std::size_t kJobBytes = 3200;         // membership, counters, last abort
+inline constexpr std::size_t kJobBytes = 6464;         // membership, counters, latest epochs
 inline constexpr std::size_t kShardJobBytes = 2176;    // of each job in each shard
 inline constexpr std::size_t kBufferClassBytes = 152;  // of each size of buffers in each shard
 inline constexpr std::size_t kChunkEntryBytes = 64;    // of each of the last 2 x window seqs

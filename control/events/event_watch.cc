@@ -6,6 +6,7 @@
 
 #include "aggregator/chunk/child_map.h"
 #include "control/show/show.h"
+#include "control/text/show_text.h"
 
 namespace tributary::control {
 namespace {
@@ -16,24 +17,6 @@ constexpr std::chrono::seconds kPeriod(1);
 
 std::string text_in(const ordered_json& row, const char* key) {
   return row[key].is_string() ? row[key].get<std::string>() : std::string();
-}
-
-SwitchState::Job job_of(const ordered_json& row) {
-  SwitchState::Job job;
-  job.id = row["job"].get<std::uint32_t>();
-  job.plane = row["plane"].get<std::uint8_t>();
-  job.name = text_in(row, "name");
-  job.running = text_in(row, "state") == "running";
-  job.epoch = row["epoch"].get<std::uint16_t>();
-  job.workers = row["workers"].get<std::uint32_t>();
-  job.aborts = row["aborts"].get<std::uint64_t>();
-  job.last_abort = text_in(row, "last_abort");
-  job.drains = row["drains"].get<std::uint64_t>();
-  job.drained_by = row["drained_by"].get<std::uint32_t>();
-  job.drained_at = row["drained_at"].get<std::uint32_t>();
-  job.pause_us = row["last_pause_us"].get<std::uint64_t>();
-  job.missing = row["last_abort_ranks"].get<std::vector<std::uint32_t>>();
-  return job;
 }
 
 std::vector<ChildTimes> times_of_children(dataplane::Switch& sw) {
@@ -54,18 +37,50 @@ std::vector<ChildTimes> times_of_children(dataplane::Switch& sw) {
 
 }  // namespace
 
-SwitchState look_at(dataplane::Switch& sw) {
-  Show show(sw);
+SwitchLook::SwitchLook(dataplane::Switch& sw) : switch_(sw), read_(sw.packet_loops().size()) {}
+
+SwitchState SwitchLook::operator()() {
   SwitchState state;
-  for (const ordered_json& row : show.table("jobs")) state.jobs.push_back(job_of(row));
+  std::vector<std::uint64_t> read = read_;
+  look_at_epochs(state, read);
+  Show show(switch_);
   for (const ordered_json& row : show.table("hosts"))
     state.seats.push_back({row["job"].get<std::uint32_t>(), row["shard"].get<std::uint32_t>(),
                            text_in(row, "host"), text_in(row, "chosen")});
   for (const ordered_json& row : show.table("drops"))
     state.drops.push_back(
         {text_in(row, "port"), text_in(row, "reason"), row["packets"].get<std::uint64_t>()});
-  state.children = times_of_children(sw);
+  state.children = times_of_children(switch_);
+  read_ = read;
   return state;
+}
+
+// Each loop answers at once for all its jobs, so none is passed over if it changes in between.
+void SwitchLook::look_at_epochs(SwitchState& state, std::vector<std::uint64_t>& read) {
+  struct Answer {
+    aggregator::EpochRecords epochs;
+    Instant now;
+  };
+  const auto held = switch_.hold();
+  for (const config::JobConfig& job : switch_.config().jobs) state.jobs[job.id] = job.name;
+  for (std::size_t lcore = 0; lcore < read.size(); ++lcore) {
+    dataplane::PacketLoop& loop = switch_.packet_loops()[lcore];
+    if (loop.is_late()) {
+      state.whole = false;
+      continue;
+    }
+    const Answer answer =
+        on_loop(loop, [since = read[lcore]](dataplane::PacketLoop& of, Instant now) {
+          return Answer{of.engine().epoch_records(since), now};
+        });
+    const auto at = std::chrono::system_clock::now();
+    for (const aggregator::EpochRecord& record : answer.epochs.records)
+      state.epochs.push_back(
+          {lcore, record,
+           at - std::chrono::duration_cast<std::chrono::system_clock::duration>(
+                    std::chrono::nanoseconds((answer.now - record.at).to_ns()))});
+    read[lcore] = answer.epochs.until;
+  }
 }
 
 EventWatch::EventWatch(std::function<SwitchState()> look, EventLog& log)

@@ -1,9 +1,11 @@
-// Looks at the running switch once a second, and tells the log what has happened since. A
-// thread of its own; a look asks the packet loops what `show jobs` and `show hosts` ask them.
+// Looks at the running switch once a second, and tells the log what has happened since. A thread of
+// its own; a look asks the packet loops what `show hosts` asks them, and for records of epochs.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "control/events/event_log.h"
 #include "control/events/state_differ.h"
@@ -12,8 +14,19 @@
 
 namespace tributary::control {
 
-// Throws std::runtime_error when a packet loop does not answer.
-SwitchState look_at(dataplane::Switch& sw);
+// Looks at a switch, each time from where the look before ended. One thread at a time.
+class SwitchLook {
+ public:
+  explicit SwitchLook(dataplane::Switch& sw);
+  // Throws std::runtime_error when a packet loop does not answer; the next look has it all.
+  SwitchState operator()();
+
+ private:
+  void look_at_epochs(SwitchState& state, std::vector<std::uint64_t>& read);
+
+  dataplane::Switch& switch_;
+  std::vector<std::uint64_t> read_;  // records of epochs, by lcore
+};
 
 class EventWatch {
  public:

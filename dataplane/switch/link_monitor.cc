@@ -16,6 +16,7 @@ LinkMonitor::LinkMonitor(std::span<Port* const> ports, std::vector<Loop> loops, 
   for (std::size_t place = 0; place < ports.size(); ++place) {
     ports_[place] = ports[place];
     was_up_[place] = ports[place]->link_up();
+    losses_[place] = ports[place]->link_losses();
   }
   thread_ = std::thread([this] { run(); });
 }
@@ -42,6 +43,7 @@ void LinkMonitor::exchange(std::size_t place, Port* port) {
   const Port* const before = std::exchange(ports_[place], port);
   if (port == nullptr) return report_("port " + before->name() + ": removed");
   was_up_[place] = port->link_up();
+  losses_[place] = port->link_losses();
   going_[place] = false;
   if (!port->is_device()) return report_("port " + port->name() + ": closed, to be opened again");
   report_("port " + port->name() + ": " + port->config().devargs + ", mtu " +
@@ -65,6 +67,12 @@ void LinkMonitor::check(std::size_t place) {
   const bool up = port.poll_link();  // not while it is lost
   if (lost) port.disconnect_peer();
   going_[place] = lost && port.lost_peer();
+  // Another client may have come since the last look. A loop that loses this one meanwhile takes
+  // the link down first.
+  const std::uint32_t losses = port.link_losses();
+  const bool was_lost = std::exchange(losses_[place], losses) != losses;
+  if (up && was_up_[place] && was_lost && port.link_up())
+    report_("port " + port.name() + ": link down, and up again at once");
   if (up == was_up_[place]) return;
   was_up_[place] = up;
   report_("port " + port.name() + ": link " + (up ? "up" : "down"));

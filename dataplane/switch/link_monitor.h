@@ -53,9 +53,10 @@ class LinkMonitor {
   void look_for_losses();
   static void check_heartbeat(Loop& loop);
 
-  std::mutex guard_;  // of the three that follow, by places of ports
+  std::mutex guard_;  // of the four that follow, by places of ports
   std::array<Port*, config::kMaxPorts> ports_{};
   std::array<bool, config::kMaxPorts> was_up_{};
+  std::array<std::uint32_t, config::kMaxPorts> losses_{};  // of the link, so far
   std::array<bool, config::kMaxPorts> going_{};  // its lost peer was told of, and is there yet
   std::vector<Loop> loops_;
   Report report_;

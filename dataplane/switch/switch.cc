@@ -173,21 +173,25 @@ std::uint64_t Switch::heartbeat() {
   return ++heartbeats_;
 }
 
+void Switch::end_epochs() {
+  if (told_) return;
+  for (const auto& loop : loops_) try {
+      loop->packet_loop->mailbox().ask(
+          [packet_loop = loop->packet_loop](Instant now) { packet_loop->shut_down(now); },
+          Duration::seconds(1));
+      told_ = true;
+    } catch (const std::runtime_error&) {
+      // A loop that does not answer is stopped without a farewell.
+    }
+}
+
 void Switch::stop() {
   if (!running_) return;
   running_ = false;
   keeper_.reset();
   monitor_.reset();
-  bool told = false;
-  for (const auto& loop : loops_) try {
-      loop->packet_loop->mailbox().ask(
-          [packet_loop = loop->packet_loop](Instant now) { packet_loop->shut_down(now); },
-          Duration::seconds(1));
-      told = true;
-    } catch (const std::runtime_error&) {
-      // A loop that does not answer is stopped without a farewell.
-    }
-  if (told) std::this_thread::sleep_for(kLinger);
+  end_epochs();
+  if (told_) std::this_thread::sleep_for(kLinger);
   for (const auto& loop : loops_) loop->packet_loop->stop();
   for (const auto& loop : loops_) {
     rte_eal_wait_lcore(loop->eal_lcore);

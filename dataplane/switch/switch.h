@@ -36,7 +36,9 @@ class Switch {
   Switch(const Switch&) = delete;
   Switch& operator=(const Switch&) = delete;
 
-  // Graceful: every job gets ABORT(shutdown), then the loops end. Idempotent.
+  // Every job gets ABORT(shutdown); the loops go on. Once.
+  void end_epochs();
+  // Graceful: end_epochs(), then the loops end. Idempotent.
   void stop();
 
   // How long a loop may take to answer. It clears what the jobs that end have held, which is a
@@ -204,6 +206,7 @@ class Switch {
   mutable DropAges drop_ages_;
   std::optional<PeriodicThread> keeper_;
   bool running_ = false;
+  bool told_ = false;  // some job may have got ABORT(shutdown)
   std::vector<std::uint64_t> last_turns_;
   std::uint64_t heartbeats_ = 0;
 };

@@ -6,6 +6,7 @@ Steps:
     {"do": "allreduce", "count": n, "dtype": "int32"|"float32", "repeat": k, "seed": s,
      "compute_s": t}                 the rank's own work before each op, which makes a straggler
     {"do": "barrier"}
+    {"do": "rejoin"}                 leaves, and joins the next epoch
     {"do": "resize_fails", "size": n, "text": t}   with an error that says so
     {"do": "resize", "size": n}      from the next step on; a rank that is no more ends
     {"do": "wait_fifo", "path": p}   goes on when somebody has opened the FIFO for writing
@@ -105,6 +106,9 @@ def run(order):
             elif step["do"] == "barrier":
                 communicator.barrier()
                 emit("step", exact=True, ops=1)
+            elif step["do"] == "rejoin":
+                communicator.close()
+                communicator = tributary.init(**options)
             elif step["do"] == "resize":
                 if not communicator.resize(step["size"]):
                     break

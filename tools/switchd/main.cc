@@ -262,8 +262,7 @@ int serve(Start start, const Options& options) {
   std::optional<control::MetricsServer> metrics;
   if (!config.metrics_listen.empty()) metrics.emplace(config.metrics_listen, sw);
   std::optional<control::Changer> changer(std::in_place, sw, tell);
-  std::optional<control::EventWatch> events(
-      std::in_place, [&sw] { return control::look_at(sw); }, log);
+  std::optional<control::EventWatch> events(std::in_place, control::SwitchLook(sw), log);
   control::RunningConfig running(std::move(start.document), shell(options, sw, *changer),
                                  std::move(start.kept.document), start.kept.latest,
                                  std::move(start.overrides));
@@ -307,7 +306,8 @@ int serve(Start start, const Options& options) {
   captures.reset();
   collisions.reset();  // which changes jobs
   changer.reset();
-  events.reset();
+  sw.end_epochs();
+  events.reset();  // its last look has why the jobs ended
   sw.stop();
   return 0;
 }

@@ -124,6 +124,14 @@ TEST_F(EngineDrainTest, Rule22_RanksLeaveByTheirJoinAndTheNextEpochBegins) {
   EXPECT_EQ(counters().last_pause_ns.get(), 20'000'000u);
   EXPECT_EQ(counters().pauses.count(), 1u);
   epoch_ = sent_[0].header.epoch;
+  const auto records = engine_->epoch_records(0).records;
+  ASSERT_EQ(records.size(), 3u);
+  EXPECT_EQ(records[1].what, EpochRecord::What::drained);
+  EXPECT_EQ(records[1].epoch, before);
+  EXPECT_EQ(records[1].op, 1u);
+  EXPECT_EQ(records[2].what, EpochRecord::What::began);
+  EXPECT_TRUE(records[2].resumes && !records[0].resumes);
+  EXPECT_EQ(records[2].pause, Duration::ms(20));
   complete(0);
   EXPECT_EQ(sent_.at(0).elements<std::int32_t>(), (std::vector<std::int32_t>{6}));
   EXPECT_EQ(status().last_abort, Reason::none);

@@ -59,7 +59,7 @@ TEST(AggregationMemory, TablesAreAsLargeAsTheHandbookSays) {
   const double one = tables(job_of(4, 8, 64));
   EXPECT_NEAR(tables(job_of(5, 8, 64)) - one, 1.2, 0.05) << "a worker";
   EXPECT_NEAR((tables(job_of(4, 16, 64)) - one) * 1024, 16 * 70, 50) << "16 chunks";
-  EXPECT_NEAR(one, 15.5 + 4 + 4 * 1.2 + 16 * 70.0 / 1024, 0.5) << "a job";
+  EXPECT_NEAR(one, 15.5 + 7 + 4 * 1.2 + 16 * 70.0 / 1024, 0.5) << "a job";
   SwitchConfig c;
   c.jobs = {job_of(1, 8, 64)};
   const double lone = static_cast<double>(aggregation_memory(c).tables) / 1024;

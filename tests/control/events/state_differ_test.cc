@@ -21,73 +21,21 @@ class Differ : public testing::Test {
                       (e.job ? " " + std::to_string(*e.job) : "") + ": " + e.text);
     return lines;
   }
-  SwitchState::Job& job() { return state_.jobs.front(); }
 
-  SwitchState state_{.jobs = {{1, 0, "train", false, 0, 4, 0, "", {}}}, .seats = {}, .drops = {}};
+  SwitchState state_;
   StateDiffer differ_;
 };
 
-TEST_F(Differ, TellsWhenEpochsBeginAndWhyTheyEnd) {
-  EXPECT_THAT(look(), IsEmpty());
-  job().running = true;
-  job().epoch = 7;
+TEST_F(Differ, TellsOfEpochs) {
+  state_.jobs = {{1, "train"}};
+  aggregator::EpochRecord begun;
+  begun.serial = begun.first = 1;
+  begun.job = 1;
+  begun.epoch = 7;
+  begun.count = 4;
+  state_.epochs = {{0, begun, {}}};
   EXPECT_THAT(look(), ElementsAre("notice epoch 1: 'train' epoch 7 runs with 4 ranks"));
-  EXPECT_THAT(look(), IsEmpty());
-  job() = {1, 0, "train", false, 7, 4, 1, "worker-lost", {2, 3}};
-  EXPECT_THAT(look(), ElementsAre("error epoch 1: 'train' epoch ended: worker-lost; rank(s) 2, 3"));
-  job().running = true;
-  job().epoch = 8;
-  EXPECT_THAT(look(), ElementsAre("notice epoch 1: 'train' epoch 8 runs with 4 ranks"));
-  job().running = false;
-  EXPECT_THAT(look(), ElementsAre("notice epoch 1: 'train' epoch 8 is over: its ranks left"));
-}
-
-TEST_F(Differ, TellsOfEpochsThatEndedBetweenTwoLooks) {
-  job().running = true;
-  look();
-  job().epoch = 9;
-  job().aborts = 3;
-  job().last_abort = "deadline";
-  EXPECT_THAT(look(), ElementsAre("error epoch 1: 'train' epoch ended: deadline; the latest of 3",
-                                  "notice epoch 1: 'train' epoch 9 runs with 4 ranks"));
-}
-
-// O1: whose change it was, and how long callers waited.
-TEST_F(Differ, TellsOfEpochsThatWereDrainedAndHowLongRanksWaited) {
-  job().running = true;
-  job().epoch = 7;
-  look();
-  job().running = false;
-  job().drains = 1;
-  job().drained_by = 201;
-  job().drained_at = 42;
-  EXPECT_THAT(look(),
-              ElementsAre("notice epoch 1: 'train' epoch drained after 42 ops, for a change "
-                          "of switch 201"));
-  EXPECT_THAT(look(), IsEmpty());
-  job().running = true;
-  job().epoch = 8;
-  job().pause_us = 12'340;
-  EXPECT_THAT(look(), ElementsAre("notice epoch 1: 'train' epoch 8 runs with 4 ranks, which waited "
-                                  "12.3 ms"));
-  job().epoch = 10;
-  job().drains = 3;
-  EXPECT_THAT(look(),
-              ElementsAre("notice epoch 1: 'train' epoch drained after 42 ops, for a change "
-                          "of switch 201; the latest of 2",
-                          "notice epoch 1: 'train' epoch 10 runs with 4 ranks, which "
-                          "waited 12.3 ms"));
-  job().running = false;
-  EXPECT_THAT(look(), ElementsAre("notice epoch 1: 'train' epoch 10 is over: its ranks left"));
-}
-
-TEST_F(Differ, KnowsNothingOfAJobThatCameBack) {
-  job().aborts = 3;
-  EXPECT_THAT(look(), IsEmpty());
-  const auto jobs = std::exchange(state_.jobs, {});
-  look();
-  state_.jobs = jobs;
-  job().aborts = 5;
+  state_.epochs = {};
   EXPECT_THAT(look(), IsEmpty());
 }
 

@@ -327,5 +327,32 @@ TEST(MemifServerBurst, C1_AHeadThatJumpsPutsItsClientOutAndNoOtherOne) {
       << lines;
 }
 
+// The monitor looks so rarely that the link may seem never to have been down.
+TEST(MemifServerBurst, O1_AClientThatFollowsAnotherAtOnceIsToldOf) {
+  RingSwitch sw{test_config(1)};
+  std::mutex guard;
+  std::string lines;
+  Port port{memif_port()};
+  port.set_up(std::array{sw.pool()});
+  MemifRings rings;
+  std::optional<worker::MemifControl> control(std::in_place, socket_name(), 0, rings,
+                                              Duration::seconds(10));
+  while (!port.poll_link()) sched_yield();
+  {
+    const std::array<Port*, 1> ports = {&port};
+    LinkMonitor monitor(ports, {{&sw.packet_loop(), [] {}}}, [&](const std::string& line) {
+      const std::lock_guard lock(guard);
+      lines += line + '\n';
+    });
+    control.reset();
+    MemifRings others;
+    control.emplace(socket_name(), 0, others, Duration::seconds(10));
+    while (port.link_losses() == 0 || !port.link_up()) sched_yield();
+  }
+  EXPECT_TRUE(lines == "port m: link down, and up again at once\n" ||
+              lines == "port m: link down\nport m: link up\n")
+      << lines;
+}
+
 }  // namespace
 }  // namespace tributary::dataplane
