@@ -1,14 +1,16 @@
-"""A real Prometheus, with the files that are shipped, scrapes a real switch: dashboards and alerts show
-what has happened there."""
+"""A real Prometheus, with the files that are shipped, scrapes a real switch and a real telemetry server: dashboards
+and alerts show what has happened there."""
 
 import contextlib
 import json
 import re
 import shutil
 import signal
+import struct
 
 import pytest
 import yaml
+from test_telemetry import LEAF, ROOT, STEPS, two_switches
 from testbed.fabric import SWITCH_ADDRESS
 from testbed.process import Process
 from testbed.switch import Job
@@ -17,10 +19,12 @@ from testbed.tree import TOP
 SHIPPED = TOP / "packaging/prometheus"
 BOARDS = TOP / "packaging/grafana"
 TARGET = "127.0.0.1:9400"
+TELEMETRY = "127.0.0.1:9476"
 LIMIT_S = 50
 LATE = 2
 ABORTS = 3
 IDLE = 4  # a port without a rank
+STRANGE, DAMAGED, LOST = 3, 2, 4  # datagrams for the telemetry server
 # Expressions that show only what must not happen.
 SILENT = {"rate(tributary_handover_full_total"}
 JOBS = [
@@ -32,8 +36,9 @@ JOBS = [
 class Prometheus:
     """Scrapes once a second, which is the only thing that the shipped files have otherwise."""
 
-    def __init__(self, bed):
+    def __init__(self, bed, namespace):
         self._bed = bed
+        self._namespace = namespace
         folder = bed.run / "prometheus"
         folder.mkdir()
         shutil.copy(SHIPPED / "tributary.rules.yml", folder)
@@ -44,10 +49,10 @@ class Prometheus:
             bed.loop, "prometheus",
             ["prometheus", f"--config.file={folder / 'prometheus.yml'}", f"--storage.tsdb.path={folder / 'data'}",
              "--web.listen-address=127.0.0.1:9090", "--log.level=warn"],
-            bed.run / "prometheus.log", namespace=bed.fabric.switch_namespace)
+            bed.run / "prometheus.log", namespace=namespace)
 
     def _ask(self, what, *parameters):
-        answer = json.loads(self._bed.fabric.switch_namespace.run(
+        answer = json.loads(self._namespace.run(
             ["curl", "-s", "--retry", "50", "--retry-connrefused", "--retry-delay", "1", "-G",
              f"http://127.0.0.1:9090/api/v1/{what}", *parameters]))
         assert answer["status"] == "success", answer
@@ -70,6 +75,14 @@ class Prometheus:
         self._bed.loop.wait(there, LIMIT_S, what)
         return found
 
+    def check_shows(self, board, texts):
+        """Each expression of the dashboard has data, but for those of what must not happen."""
+        for text in texts:
+            if any(text.startswith(start) for start in SILENT):
+                assert not self.query(text), text
+            else:
+                self.wait(text, f"{board} shows {text}")
+
     def rules(self):
         return [rule for group in self._ask("rules")["groups"] for rule in group["rules"]]
 
@@ -78,20 +91,20 @@ class Prometheus:
                 for alert in self._ask("alerts")["alerts"] if alert["state"] == "firing"}
 
 
-def expressions(board):
+def expressions(board, instance=TARGET):
     """Of a dashboard, with Grafana's variables in place; the range is as long as the test."""
     shown = json.loads((BOARDS / f"tributary-{board}.json").read_text(encoding="utf-8"))
     for panel in shown["panels"]:
         for target in panel["targets"]:
-            text = target["expr"].replace("$__rate_interval", "10m").replace("$instance", TARGET)
-            yield text.replace("$tributary_job", "1")
+            text = target["expr"].replace("$__rate_interval", "10m").replace("$instance", instance)
+            yield text.replace("$tributary_job", "1").replace("$node", ".*")
 
 
 @pytest.fixture
 def scraped(make_bed):
     bed = make_bed("veth", 5, jobs=JOBS, metrics=TARGET, lcores=[-1, -1])
     with contextlib.closing(contextlib.ExitStack()) as stack:
-        prometheus = Prometheus(bed)
+        prometheus = Prometheus(bed, bed.fabric.switch_namespace)
         stack.enter_context(prometheus.process)
         prometheus.wait(f'up{{job="tributary", instance="{TARGET}"}} == 1', "the switch is scraped")
         yield bed, prometheus
@@ -149,13 +162,89 @@ def test_c5_dashboards_and_alerts_show_what_has_happened(scraped, launch, gate):
                     "all results are scraped")
     asked = {board: list(expressions(board)) for board in ("overview", "job", "stragglers", "internals")}
     for board, texts in asked.items():
-        for text in texts:
-            if any(text.startswith(start) for start in SILENT):
-                assert not prometheus.query(text), text
-            else:
-                prometheus.wait(text, f"{board} shows {text}")
+        prometheus.check_shows(board, texts)
     increase = next(text for text in asked["overview"] if text.startswith("increase(tributary_job_aborts_total"))
     counted = {(labels["job_id"], labels["reason"]): round(value) for labels, value in prometheus.query(increase)}
     assert counted == {("2", "lease-expired"): ABORTS}
     down = next(text for text in asked["overview"] if re.match(r"tributary_port_link_up\{.*\} == 0", text))
     assert [labels["port"] for labels, _ in prometheus.wait(down, "the port is down")] == [f"w{IDLE}"]
+
+
+def with_capacities(path):
+    """Ports to workers say their capacity, without which their utilisation is unknown."""
+    tree = yaml.safe_load(path.read_text(encoding="utf-8"))
+    for switch in tree["switches"]:
+        ports = [worker["port"] for worker in tree["workers"] if worker["switch"] == switch["name"]]
+        switch["telemetry"] = {"ports": [{"port": port, "mbps": 10_000} for port in ports]}
+    path.write_text(yaml.safe_dump(tree, sort_keys=False), encoding="utf-8")
+    return path
+
+
+class Reports:
+    """Datagrams for a telemetry server, from the host of a registered switch and from elsewhere."""
+
+    def __init__(self, bed):
+        self._bed = bed
+        self._to = bed.topology.switches["A"]["telemetry"]["report_to"].split(":")
+
+    def send(self, node, *datagrams):
+        """`node`: a switch or a worker, or None for the server's own host."""
+        script = ("import socket, sys; s = socket.socket(type=socket.SOCK_DGRAM); "
+                  f"[s.sendto(bytes.fromhex(d), ({self._to[0]!r}, {self._to[1]})) for d in sys.argv[1:]]")
+        namespace = self._bed.telemetry.namespace if node is None else self._bed.namespace(node)
+        namespace.run(["/usr/bin/python3", "-c", script, *(datagram.hex() for datagram in datagrams)])
+
+
+def group(sequence, version=2, hardware=63):
+    """The head of a datagram of the leaf's reports, with none; of a packet loop that it does not have."""
+    return struct.pack(">II", version << 28 | hardware << 22 | sequence, LEAF)
+
+
+def plant_bad_reports(reports, prometheus):
+    """Datagrams that nobody may send, that are damaged, and that are missing."""
+    reports.send(None, *[group(0)] * STRANGE)
+    reports.send("A", group(1), *[group(1, version=15)] * DAMAGED)
+    lost = f'tributary_telemetry_lost_total{{node="{LEAF}", hardware="63"}}'
+    prometheus.wait(f"{lost} == 0", "a series that can grow")
+    reports.send("A", group(2 + LOST))
+    prometheus.wait(f"{lost} == {LOST}", "lost datagrams")
+
+
+def test_c5_the_telemetry_dashboard_shows_what_switches_report(make_tree, launch_tree, tmp_path):
+    bed = make_tree(with_capacities(two_switches(tmp_path)), telemetry=1, telemetry_http=TELEMETRY)
+    with contextlib.closing(contextlib.ExitStack()) as stack:
+        prometheus = Prometheus(bed, bed.telemetry.namespace)
+        stack.enter_context(prometheus.process)
+        prometheus.wait(f'up{{job="tributary", instance="{TELEMETRY}"}} == 1', "the telemetry server is scraped")
+        for worker in launch_tree(bed).start([{**STEPS[0], "repeat": 10**6}]):  # to the end of the test
+            worker.wait_event("progress")
+        plant_bad_reports(Reports(bed), prometheus)
+
+        asked = list(expressions("telemetry", TELEMETRY))
+        prometheus.check_shows("telemetry", asked)
+        shown = {text: prometheus.query(text) for text in asked}
+
+        def values(start):
+            (text,) = [text for text in asked if text.startswith(start)]
+            return shown[text]
+
+        flows = len(bed.telemetry.page("flows"))
+        prometheus.wait(f"tributary_telemetry_flows == {flows}", "as many flows as the server says")
+        for name, count in (("unregistered", STRANGE), ("malformed", DAMAGED)):
+            assert prometheus.query(f"tributary_telemetry_{name}_total")[0][1] == count
+            assert values(f"rate(tributary_telemetry_{name}_total")[0][1] > 0
+        lost = {labels["node"]: value for labels, value in values("sum by (node) (rate(tributary_telemetry_lost_total")}
+        assert lost[str(LEAF)] > 0 and lost[str(ROOT)] == 0, lost
+        told = {labels["node"] for labels, value in values("sum by (node) (rate(tributary_telemetry_hop_reports_total")
+                if value > 0}
+        assert told == {str(ROOT), str(LEAF)}
+        ways = {(labels["from"], labels["to"]) for labels, value in values("tributary_telemetry_path_latency_seconds")
+                if value > 0}
+        assert ways == {("root", name) for name in bed.topology.workers}
+        # Nothing moved, was dropped or went wrong otherwise.
+        for start in ("increase(tributary_telemetry_path_moves", "topk(10, rate(tributary_telemetry_hop_dropped",
+                      "rate(tributary_telemetry_overrun", "rate(tributary_telemetry_bad_packets",
+                      "rate(tributary_telemetry_refused_links", "rate(tributary_telemetry_history_missed",
+                      "rate(tributary_telemetry_history_failed"):
+            assert {value for _, value in values(start)} == {0}, start
+        assert values("rate(tributary_telemetry_history_rows_total")[0][1] > 0

@@ -20,11 +20,13 @@ _LEAST_GAIN = "2ms"
 
 
 class Telemetry:
-    """In-band telemetry of one bed. `every`: one packet in so many of each job is sampled."""
+    """In-band telemetry of one bed. `every`: one packet in so many of each job is sampled. `http`: where the server
+    has its pages, in its namespace; None: at a free port."""
 
-    def __init__(self, bed, every):
+    def __init__(self, bed, every, http=None):
         self._bed = bed
         self._every = every
+        self._http = http
         self.namespace = None
         self.http = None
         self._reports_from = {}
@@ -42,12 +44,13 @@ class Telemetry:
         file.write_text(yaml.safe_dump(self._network(), sort_keys=False))
         host = SERVER if self.namespace else "127.0.0.1"
         command = [binary(self._bed.build, "tributary-telemetryd"), "--topology", file]
-        command += ["--listen", f"{host}:0", "--http", f"{host}:0", "--history", self._bed.run / "history.db"]
+        command += ["--listen", f"{host}:0", "--http", self._http or f"{host}:0"]
+        command += ["--history", self._bed.run / "history.db"]
         process = Process(self._bed.loop, "telemetryd", command, self._bed.run / "telemetryd.log",
                           namespace=self.namespace)
         self._process = enter(process)
         found = process.wait_line(r"UDP port (\d+) of .* HTTP port (\d+)", _READY_S)
-        self.http = f"{host}:{found[2]}"
+        self.http = self._http or f"{host}:{found[2]}"
         for switch in topology.switches.values():
             switch["telemetry"].setdefault("report_to", f"{host}:{found[1]}")
 

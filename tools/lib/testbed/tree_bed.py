@@ -39,11 +39,12 @@ class TreeBed:
 
     def __init__(
         self, loop, path, ports="veth", impairment=None, job_options=None, assigned=False,
-        telemetry=None, managed=False, spare_cables=(),
+        telemetry=None, telemetry_http=None, managed=False, spare_cables=(),
     ):
         """`job_options`: keys of every job that replace what the file says. `assigned`:
         switches take jobs from a manager; `managed`: which is started, too, and the file's jobs
-        are left out. `telemetry`: one packet in so many is sampled, and a telemetry server runs.
+        are left out. `telemetry`: one packet in so many is sampled, and a telemetry server runs;
+        `telemetry_http`: with its pages there.
         `spare_cables`: (switch, port, lower switch, its port) that no switch uses at first."""
         self.loop = loop
         self._assigned = assigned or managed
@@ -60,7 +61,7 @@ class TreeBed:
         self._memif_cables = {}  # by the lower switch and its port
         self._delayed = {}  # processes that are cables between switches, by the cable's name
         self._impairment = impairment
-        self.telemetry = None if telemetry is None else Telemetry(self, telemetry)
+        self.telemetry = None if telemetry is None else Telemetry(self, telemetry, telemetry_http)
         self._namespaces = {}
         self._stack = contextlib.ExitStack()
 
