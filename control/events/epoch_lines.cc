@@ -11,7 +11,7 @@ namespace {
 
 using aggregator::EpochRecord;
 
-std::string milliseconds(Duration time) {
+std::string milliseconds_text(Duration time) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.1f ms", static_cast<double>(time.to_ns()) / 1e6);
   return text.data();
@@ -30,7 +30,7 @@ std::string text_of(const EpochRecord& record) {
   switch (record.what) {
     case What::began:
       return epoch + " runs with " + std::to_string(record.count) + " ranks" +
-             (record.resumes ? ", which waited " + milliseconds(record.pause) : "");
+             (record.resumes ? ", which waited " + milliseconds_text(record.pause) : "");
     case What::left: return epoch + " is over: its ranks left";
     case What::drained:
       return epoch + " drained after " + std::to_string(record.op) + " ops, " +
