@@ -201,7 +201,7 @@ def group(sequence, version=2, hardware=63):
 
 
 def plant_bad_reports(reports, prometheus):
-    """Datagrams that nobody may send, that are damaged, and that are missing."""
+    """Datagrams of no registered switch, damaged ones, and a gap in the numbers."""
     reports.send(None, *[group(0)] * STRANGE)
     reports.send("A", group(1), *[group(1, version=15)] * DAMAGED)
     lost = f'tributary_telemetry_lost_total{{node="{LEAF}", hardware="63"}}'
