@@ -90,7 +90,7 @@ Rate rate_under(ReportFlood& flood, int port, useconds_t window_us, Count count)
 telemetryd::ReceiverOptions receiver_options() {
   telemetryd::ReceiverOptions options;
   options.listen = telemetryd::parse_endpoint("--listen", "127.0.0.1:0");
-  options.switches[kReporter] = htonl(INADDR_LOOPBACK);
+  options.switches[kReporter].address = htonl(INADDR_LOOPBACK);
   return options;
 }
 
@@ -106,7 +106,9 @@ Rate receiver_rate(ReportFlood& flood, useconds_t window_us, std::size_t per_dat
   };
   const Rate rate = rate_under(flood, receiver.port(), window_us, count);
   receiver.with_table([&](const auto& table, const ReceiverCounters& counters, Instant) {
-    verified = verified && is_clean(table.counters()) && counters.unregistered == 0 &&
+    verified = verified && is_clean(table.counters()) &&
+               std::all_of(counters.refused.begin(), counters.refused.end(),
+                           [](std::uint64_t refused) { return refused == 0; }) &&
                table.counters().reports == counters.datagrams * per_datagram;
     std::fprintf(stderr, "telemetry: %.2f M datagrams taken, %.2f M dropped by the kernel\n",
                  static_cast<double>(counters.datagrams) * 1e-6,
