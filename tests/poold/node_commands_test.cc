@@ -40,8 +40,9 @@ class NodeLimits : public testing::Test {
   }
   NodeLink link() {
     const ManifestFile manifest(config_.dataset.manifest);
-    return NodeLink({config_.nodes[0].address, "a", config_.name, manifest->fingerprint(), ""},
-                    LinkUse::operate);
+    return NodeLink::to_operate(
+        {config_.nodes[0].address, "a", config_.name, manifest->fingerprint(), ""},
+        {operate_socket_of(config_.nodes[0]), ""});
   }
 
   const StoredPool pool_{"tributary-node-limits-"};
