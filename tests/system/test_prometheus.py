@@ -232,7 +232,9 @@ def test_c5_the_telemetry_dashboard_shows_what_switches_report(make_tree, launch
         prometheus.wait(f"tributary_telemetry_flows == {flows}", "as many flows as the server says")
         for name, count in (("unregistered", STRANGE), ("malformed", DAMAGED)):
             assert prometheus.query(f"tributary_telemetry_{name}_total")[0][1] == count
-            assert values(f"rate(tributary_telemetry_{name}_total")[0][1] > 0
+        refused = {labels["reason"]: value for labels, value in values("rate(tributary_telemetry_refused_total")}
+        assert refused.pop("unregistered") > 0 and not any(refused.values()), refused
+        assert values("rate(tributary_telemetry_malformed_total")[0][1] > 0
         lost = {labels["node"]: value for labels, value in values("sum by (node) (rate(tributary_telemetry_lost_total")}
         assert lost[str(LEAF)] > 0 and lost[str(ROOT)] == 0, lost
         told = {labels["node"] for labels, value in values("sum by (node) (rate(tributary_telemetry_hop_reports_total")

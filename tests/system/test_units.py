@@ -158,9 +158,12 @@ def test_nodes_of_a_tree_are_instances(machine):
         machine.run("systemctl", "start", *NODES)
         assert machine.show("tributary-switchd", "ActiveState") == "inactive"
         command = machine.run("cat", f"/proc/{machine.show(NODES[0], 'MainPID')}/cmdline").split("\0")
-        assert command[1:-1] == ["--config", "/etc/tributary/tree.yaml", "--node", "root", "--log-level", "warning",
-                                 "--log-format", "json"]
+        assert command[1:-1] == ["--config", "/etc/tributary/tree.yaml", "--node", "root", "--overrides",
+                                 "/var/lib/tributary/root.overrides", "--log-level", "warning", "--log-format", "json"]
         assert re.search(r"^ +1 .*root +parent", show_node(machine, "leaf-1", "tree"), re.M)
+
+        machine.run("tributary", "set", "forwarding.fdb_ageing", "77s", "--socket", "/run/tributary/root.sock")
+        assert "77s" in machine.run("cat", "/var/lib/tributary/root.overrides")
 
         pid = machine.show(NODES[1], "MainPID")
         machine.write("/etc/tributary/tree.yaml", TREE.replace("before", "after"))
