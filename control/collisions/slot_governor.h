@@ -34,7 +34,7 @@ class SlotGovernor {
   void note(const std::vector<CollisionJudge::Row>& rows);
   // After that, where it may change jobs. Returns lines for the operator.
   std::vector<std::string> act(const std::vector<CollisionJudge::Row>& rows);
-  // The last change made for each job, by id, until a reload drops it.
+  // The last change made for each job, by id, until `unset` takes it back.
   [[nodiscard]] const std::map<std::uint32_t, CollisionRemedy>& made() const { return made_; }
 
  private:

@@ -77,7 +77,7 @@ def test_o7_a_pool_that_holds_all_windows_is_divided(pool):
     before = jobs.collided()
     jobs.go_on()
     assert jobs.collided() == before
-    jobs.tell("reload")
+    jobs.tell("unset", "--all")
     jobs.wait(lambda rows: all(row["action"] is None for row in rows), "the file to count again")
     assert jobs.overrides() == {}
     jobs.go_on()
