@@ -25,11 +25,11 @@ void check_slots(const SwitchConfig& config, ReadContext& context) {
   for (const JobConfig& job : config.jobs)
     if (job.slots == SlotMode::partition) partitions += std::uint64_t{job.window} * job.planes;
   if (partitions > config.slots)
-    return context.report("switch.slots", std::to_string(config.slots) +
-                                              " slots cannot hold the windows of all jobs, " +
-                                              std::to_string(partitions) +
-                                              " together; allowed: at least " +
-                                              std::to_string(partitions) + ", or smaller windows");
+    return context.report("switch.slots",
+                          std::to_string(config.slots) +
+                              " slots cannot hold the windows of all jobs, " +
+                              std::to_string(partitions) + " together; allowed: at least " +
+                              std::to_string(partitions) + ", smaller windows or fewer planes");
   const std::uint64_t pool = config.slots - partitions;
   for (std::size_t i = 0; i < config.jobs.size(); ++i) {
     const JobConfig& job = config.jobs[i];

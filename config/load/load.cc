@@ -3,12 +3,23 @@
 
 #include "config/check/check.h"
 #include "config/plan/aggregation_memory.h"
+#include "config/plan/auto_planes.h"
+#include "config/plan/lcore_plan.h"
 #include "config/schema/schema.h"
 #include "config/text/file.h"
 #include "config/text/read_context.h"
 #include "config/text/yaml_tree.h"
 
 namespace tributary::config {
+namespace {
+
+void settle_planes(const Node& root, SwitchConfig& config) {
+  std::vector<JobConfig*> jobs;
+  for (JobConfig& job : config.jobs) jobs.push_back(&job);
+  config::settle_planes(root, jobs, lcore_count(config));
+}
+
+}  // namespace
 
 SwitchConfig load_switch_config(const std::string& path) {
   return parse_switch_config(read_file(path), path);
@@ -26,6 +37,7 @@ SwitchConfig read_switch_config(const Node& root, const std::string& file_name) 
     config.memory.reserve_megabytes = default_reserve_megabytes(config.memory);
   for (auto& job : config.jobs)
     if (job.name.empty()) job.name = "job-" + std::to_string(job.id);
+  settle_planes(root, config);
   check(config, context);
   if (!context.errors().empty()) throw ConfigErrors(context.errors());
   return config;

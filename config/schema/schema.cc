@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "config/plan/auto_planes.h"
 #include "config/schema/schema_acl.h"
 #include "config/schema/schema_forwarding.h"
 #include "config/schema/schema_hosts.h"
@@ -58,6 +59,35 @@ const Fields<PortConfig>& port_fields() {
           "it starts, says so, and opens the port when its interface is there."),
   };
   return fields;
+}
+
+// The number that `auto` stands for is chosen when the whole file has been read.
+Codec<std::uint8_t> planes() {
+  Codec<std::uint8_t> codec = integer<std::uint8_t>(1, kMaxPlanes, ", or auto");
+  codec.parse = [number = codec.parse](const Node& node, std::uint8_t& out) {
+    if (node.text != "auto") return number(node, out);
+    out = kAutoPlanes;
+    return std::optional<std::string>();
+  };
+  codec.format = [number = codec.format](const std::uint8_t& value) {
+    return value == kAutoPlanes ? "auto" : number(value);
+  };
+  return codec;
+}
+
+Field<JobConfig> planes_field() {
+  Field<JobConfig> field = scalar(
+      "planes", &JobConfig::planes, planes(),
+      "Parts into which the job's data is cut so that several lcores work on it, one for each "
+      "plane. At most as many as there are lcores, and planes x shards at most 16. `auto`: one for "
+      "each of `lcores`, or of the switch's, as far as shards leave UDP ports; 1 with `lcore`, "
+      "`slots: dynamic`, `rdma` or completion hosts elsewhere.");
+  field.describe = [describe = field.describe](const std::string& path,
+                                               std::vector<KeyInfo>& keys) {
+    describe(path, keys);
+    keys.back().fallback = "auto";
+  };
+  return field;
 }
 
 const Fields<MemberConfig>& member_fields() {
@@ -117,9 +147,7 @@ Fields<JobConfig> membership_fields() {
              "The lcore that does all work for the job: an index into `switch.lcores`. Left out: "
              "`id` modulo the number of lcores; 0 for a dynamic job, since all of these share one "
              "pool of slots and belong to one lcore."),
-      scalar("planes", &JobConfig::planes, integer<std::uint8_t>(1, kMaxPlanes),
-             "Parts into which the job's data is cut so that several lcores work on it, one for "
-             "each plane. At most as many as there are lcores, and planes x shards at most 16."),
+      planes_field(),
       scalars(
           "lcores", &JobConfig::lcores, integer<std::uint16_t>(0, kMaxLcores - 1), 0, kMaxPlanes,
           "The lcore of each plane, all different; not together with `lcore`. Left out: that of "

@@ -53,7 +53,8 @@ const Fields<Head>& head_fields() {
 Assigned parse_assigned(std::string_view text, const std::string& file_name) {
   ReadContext context(file_name);
   Head head;
-  read_mapping(context, "", parse_text(text, file_name), head_fields(), head);
+  const Node root = parse_text(text, file_name);
+  read_mapping(context, "", root, head_fields(), head);
   if (!context.errors().empty()) throw ConfigErrors(context.errors());
   const std::vector<ReadContext::Renaming> inside = {{"topology.switches", "switches"},
                                                      {"topology.workers", "workers"},
@@ -61,6 +62,8 @@ Assigned parse_assigned(std::string_view text, const std::string& file_name) {
                                                      {"topology.jobs", "jobs"}};
   for (auto& job : head.topology.jobs)
     if (job.config.name.empty()) job.config.name = "job-" + std::to_string(job.config.id);
+  for (const auto& [key, value] : root.entries)
+    if (key.text == "topology") settle_planes(value, head.topology);
   ReadContext tree = context.part(inside);
   use_active_uplinks(head.topology, tree);
   check_topology(head.topology, tree);

@@ -35,6 +35,7 @@ Topology read_topology(const Node& root, const std::string& file_name) {
       sw.config.memory.reserve_megabytes = default_reserve_megabytes(sw.config.memory);
   for (auto& job : topology.jobs)
     if (job.config.name.empty()) job.config.name = "job-" + std::to_string(job.config.id);
+  settle_planes(root, topology);
   use_active_uplinks(topology, context);
   check_topology(topology, context);
   if (!context.errors().empty()) throw ConfigErrors(context.errors());

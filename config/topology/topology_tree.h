@@ -26,6 +26,10 @@ std::optional<Hop> aggregating(const Topology& topology, std::optional<Hop> from
 // The next aggregating switch above; nullopt if there is none.
 std::optional<Hop> above(const Topology& topology, std::size_t node);
 
+// Chooses the number of planes of jobs that leave it open: a plane for each lcore of the switch
+// that has fewest, since every switch that sums a job has all its planes, and a job may be moved to
+// any. `file` is the mapping that the topology was read from.
+void settle_planes(const Node& file, Topology& topology);
 // Checks that every declared way up is one, and that the active one is declared; then puts the
 // active way of each switch in the place of the one that the file says first.
 void use_active_uplinks(Topology& topology, ReadContext& context);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "config/plan/auto_planes.h"
 #include "config/text/field.h"
 #include "config/text/file.h"
 
@@ -58,6 +59,8 @@ void read_job(ReadContext& context, const std::string& path, const config::Node&
   if (topology.jobs.empty()) return;
   owner.job = std::move(topology.jobs[0]);
   owner.job.config.id = 0;
+  // What the job takes on each switch is computed before the switches are chosen.
+  if (owner.job.config.planes == config::kAutoPlanes) owner.job.config.planes = 1;
 }
 
 std::string write_job(const JobRequest& owner, int indent) {

@@ -7,6 +7,9 @@ from testbed.fabric import Impairment, Port, worker_address
 from testbed.switch import Job
 
 
+WHOLE = (("planes", 1),)
+
+
 def two_lcores():
     """Two CPUs that this process may use, or the same loops without pinning."""
     cpus = sorted(os.sched_getaffinity(0))
@@ -19,7 +22,7 @@ def by_lcore(rows):
 
 def test_jobs_of_two_lcores_are_exact(make_bed, launch):
     """Each rank's packets arrive at one lcore and belong to the other for half of the jobs."""
-    bed = make_bed("veth", 2, jobs=[Job(1, 2), Job(2, 2)], lcores=two_lcores())
+    bed = make_bed("veth", 2, jobs=[Job(1, 2, WHOLE), Job(2, 2, WHOLE)], lcores=two_lcores())
     launcher = launch(bed)
     workers = []
     for job in (1, 2):
@@ -45,9 +48,10 @@ def test_jobs_of_two_lcores_are_exact(make_bed, launch):
 
 @pytest.mark.parametrize("ports", ["veth", "memif"])
 def test_one_job_uses_two_lcores(make_bed, launch, ports):
-    """A2: its planes are summed on different lcores, exactly, whatever is lost on the way."""
+    """A2: a job has a plane for each lcore unless its file says otherwise. They are summed on different
+    lcores, exactly, whatever is lost on the way."""
     impairment = Impairment(("--drop", "1%", "--duplicate", "1%", "--reorder", "1%"), seed=11)
-    job = Job(1, 2, options=(("planes", 2), ("shards", 2)))
+    job = Job(1, 2, options=(("shards", 2),))
     bed = make_bed(ports, 2, jobs=[job], lcores=two_lcores(), impairment=impairment)
     steps = [
         {"do": "allreduce", "count": 400_000, "dtype": "int32", "repeat": 4, "seed": 1},
@@ -106,6 +110,7 @@ def test_a_device_is_asked_to_steer_and_what_it_says_is_shown(make_bed, launch):
     bed = make_bed(
         "veth",
         2,
+        jobs=[Job(1, 2, WHOLE)],
         lcores=two_lcores(),
         more_ports=lambda run: [Port("tap", "net_tap0,iface=tributary0", 1500)],
         port_options=[{}, {}, {"queues": 2, "lcores": [0, 1]}],

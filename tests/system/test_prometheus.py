@@ -29,7 +29,7 @@ STRANGE, DAMAGED, LOST = 3, 2, 4  # datagrams for the telemetry server
 SILENT = {"rate(tributary_handover_full_total"}
 JOBS = [
     Job(1, 3, (("deadline", "1s"), ("on_deadline", "escalate"), ("stragglers", {"degraded_after": "1s"}))),
-    Job(2, 2, (("lease", "1s"),)),
+    Job(2, 2, (("lease", "1s"), ("planes", 1))),
 ]
 
 

@@ -50,7 +50,8 @@ def configuration(card_lcore):
         "switch": {"name": "two", "address": SWITCH, "lcores": [0, 1], "slots": 8192,
                    "memory": {"hugepages": True, "megabytes": 120}},
         "ports": ports,
-        "jobs": [{"id": i, "name": f"job{i}", "workers": 2, "chunk_bytes": 1024, "window": 4096} for i in (1, 2)],
+        "jobs": [{"id": i, "name": f"job{i}", "workers": 2, "planes": 1, "chunk_bytes": 1024, "window": 4096}
+                 for i in (1, 2)],
         "control": {"socket": "/tmp/switchd.sock"},
     })
 

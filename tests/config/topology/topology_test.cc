@@ -173,6 +173,26 @@ TEST(Topology, A2_PlanesAreOfAllSwitchesThatSumTheJob) {
   }
 }
 
+// A job may be moved to any switch, so the one with fewest lcores says it for all.
+TEST(Topology, A2_PlanesLeftOpenFollowFromTheLcoresOfAllSwitchesThatSum) {
+  const auto planes = [](const std::string& text) {
+    return int{parse_topology(text, "t.yaml").jobs.at(0).config.planes};
+  };
+  std::string text(kSmall);
+  EXPECT_EQ(planes(text), 1);
+  for (const char* name : {"root", "A", "B"}) {
+    text = replaced(text, std::string("name: ") + name + ", id",
+                    std::string("lcores: [-1, -1], name: ") + name + ", id");
+    EXPECT_EQ(planes(text), name == std::string("B") ? 2 : 1) << "the forwarder's does not count";
+  }
+  EXPECT_EQ(planes(replaced(text, "workers: 3,", "workers: 3, planes: auto,")), 2);
+  EXPECT_EQ(planes(replaced(text, "workers: 3,", "workers: 3, planes: 1,")), 1);
+  EXPECT_EQ(planes(replaced(text, "workers: 3,", "workers: 3, slots: dynamic,")), 1);
+  const Topology whole = parse_topology(text, "t.yaml");
+  EXPECT_EQ(parse_topology(dump(whole), "dump").jobs[0].config.planes, 2);
+  EXPECT_EQ(node_config(whole, "A").jobs.at(0).planes, 2);
+}
+
 TEST(Topology, A2_PlanesThatTheTreeCannotHaveAreRefusedByName) {
   expect_refused("workers: 3,", "workers: 3, planes: 2,",
                  "t.yaml:17:33: jobs[0].planes: 2 planes need an lcore each, and switch root has "
