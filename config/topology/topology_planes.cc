@@ -1,3 +1,4 @@
+// The number of planes of a tree's jobs.
 #include <algorithm>
 
 #include "config/plan/auto_planes.h"

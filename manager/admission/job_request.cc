@@ -59,7 +59,7 @@ void read_job(ReadContext& context, const std::string& path, const config::Node&
   if (topology.jobs.empty()) return;
   owner.job = std::move(topology.jobs[0]);
   owner.job.config.id = 0;
-  // What the job takes on each switch is computed before the switches are chosen.
+  // One: amounts are computed before the switches, and their lcores, are chosen.
   if (owner.job.config.planes == config::kAutoPlanes) owner.job.config.planes = 1;
 }
 
