@@ -34,6 +34,8 @@ class HouseRules(unittest.TestCase):
         self.holds(includes.check_architecture)
 
     def test_folders_are_small(self):
+        for near in sizes.near_limits(self.texts):
+            print(f"near a limit: {near}", file=sys.stderr)
         self.holds(sizes.check_folders)
 
     def test_dpdk_stays_in_the_dataplane(self):

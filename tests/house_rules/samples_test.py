@@ -88,6 +88,14 @@ class Samples(unittest.TestCase):
         self.accepts(sizes.check_files, "core/a.cc", "//\n" * 500)
         self.accepts(sizes.check_files, "docs/a.md", "x\n" * 5000)
 
+    def test_limits_that_are_near_are_told(self):
+        def near(texts):
+            return [line.split(":")[0] for line in sizes.near_limits(texts)]
+        self.assertEqual(near({"core/a.cc": "//\n" * 449, "core/b.cc": "//\n" * 450, "core/c.cc": "//\n" * 501}),
+                         ["core/b.cc"])
+        for number, told in ((26, []), (27, ["core/x/"]), (30, ["core/x/"]), (31, [])):
+            self.assertEqual(near({f"core/x/{i}.cc": "//\n" for i in range(number)}), told)
+
     def test_function_length(self):
         body = "  f();\n"
         for head in ("int f(int x) {\n", "A::A() : b_(1), c_{2} {\n", "auto f() -> int {\n",

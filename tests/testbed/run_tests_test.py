@@ -1,4 +1,4 @@
-"""tools/run-tests on builds of a few small tests: what counts, what is repeated, what is named."""
+"""tools/run-tests on builds of a few small tests: what counts, what is repeated, what is named; parts of tools/check."""
 
 import subprocess
 from pathlib import Path
@@ -80,3 +80,27 @@ def test_status_75_is_for_expired_waits_alone(tmp_path, body, status):
     done = subprocess.run(["/usr/bin/python3", "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", tmp_path],
                           capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == status, done.stdout
+
+
+def steps_of(*arguments):
+    done = subprocess.run([TOP / "tools/check", *arguments, "--list"], check=True, capture_output=True, text=True)
+    return [line.split()[0] for line in done.stdout.splitlines()[1:] if line.split()[1:2] in (["gate"], ["full"])]
+
+
+def test_parts_of_the_full_run_are_all_of_it():
+    """Each step in one part, whatever their number; the build, and tests of its own, in all."""
+    whole = steps_of()
+    for parts in (1, 2, 3, 7):
+        shared = [steps_of("--full", "--part", f"{part}/{parts}") for part in range(1, parts + 1)]
+        assert all({"build", "tests"} <= set(some) for some in shared)
+        once = [step for some in shared for step in some if step not in ("build", "tests")]
+        assert sorted(once) == sorted(set(whole) - {"build", "tests"}), parts
+
+
+@pytest.mark.parametrize("arguments, said", [
+    (["--full", "--part", "3/2"], "allowed: N/M, N from 1 to M"), (["--full", "--part", "0/2"], "allowed: N/M"),
+    (["--full", "--part"], "allowed: N/M"), (["--part", "1/2"], "is for --full"),
+    (["--full", "--part", "1/2", "--only", "format"], "is for --full, without --only")])
+def test_parts_that_make_no_sense_are_refused(arguments, said):
+    done = subprocess.run([TOP / "tools/check", *arguments], capture_output=True, text=True)
+    assert done.returncode == 2 and said in done.stderr, done
