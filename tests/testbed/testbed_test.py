@@ -17,6 +17,7 @@ sys.path.insert(0, str(TOOLS))
 
 from testbed import delay, figure, keeper, late_training, run_directory, topology, tree  # noqa: E402  (needs the path above)
 from testbed.ending import exit_status  # noqa: E402
+from testbed.heartbeat import INTERVAL_S, Heartbeat  # noqa: E402
 from testbed.loop import Interrupted, Loop  # noqa: E402
 from testbed.process import Process, ProcessFailed  # noqa: E402
 
@@ -258,3 +259,30 @@ def test_a_program_that_is_ended_early_says_by_what_in_one_line(capsys):
 def test_a_bug_of_the_program_itself_is_not_taken_for_that():
     with pytest.raises(ZeroDivisionError):
         exit_status("suite", lambda: 1 / 0)
+
+
+def test_a_pause_of_the_machine_is_noticed():
+    now = [0.0]
+    pauses = [0.0, 2.5, 0.25]
+
+    def sleep(seconds):
+        now[0] += seconds + pauses.pop(0)
+
+    heartbeat = Heartbeat(clock=lambda: now[0], sleep=sleep)
+    heartbeat.beat()
+    assert heartbeat.longest_s() < 1e-9
+    heartbeat.beat()
+    heartbeat.beat()
+    assert abs(heartbeat.longest_s() - 2.5) < 1e-9
+    heartbeat.reset()
+    now[0] += INTERVAL_S + 0.75  # a beat that is late
+    assert abs(heartbeat.longest_s() - 0.75) < 1e-9
+
+
+def test_a_failure_says_how_long_the_machine_stood_still(tmp_path):
+    (tmp_path / "conftest.py").write_text((TOOLS.parents[1] / "tests/conftest.py").read_text().replace(
+        'Path(__file__).resolve().parents[1] / "tools/lib"', repr(str(TOOLS))))
+    (tmp_path / "a_test.py").write_text("def test_a():\n    assert False\n")
+    done = subprocess.run([sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", "a_test.py"],
+                          cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert re.search(r"longest pause \d+ ms", done.stdout), done.stdout + done.stderr
