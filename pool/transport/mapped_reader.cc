@@ -10,6 +10,8 @@
 #include <deque>
 #include <optional>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "pool/transport/file.h"
 #include "pool/transport/mapped.h"
@@ -25,6 +27,21 @@ constexpr std::size_t kMostWaitingBytes = 32 << 10;
   throw TransportError("mapped: " + what + ": " + std::generic_category().message(errno));
 }
 
+// All descriptors that came with a message, each of which needs closing.
+std::vector<File> files_of(msghdr& message) {
+  std::vector<File> files;
+  for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
+    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int file = -1;
+      std::memcpy(&file, CMSG_DATA(c) + i * sizeof file, sizeof file);
+      files.emplace_back(file);
+    }
+  }
+  return files;
+}
+
 File receive_file(int connection) {
   pollfd ready{connection, POLLIN, 0};
   if (poll(&ready, 1, kMappedHandshakeMs) <= 0)
@@ -37,14 +54,12 @@ File receive_file(int connection) {
   message.msg_iovlen = 1;
   message.msg_control = control;
   message.msg_controllen = sizeof control;
-  if (recvmsg(connection, &message, MSG_CMSG_CLOEXEC) != 1)
-    throw TransportError("mapped: the node refuses the key");
-  const cmsghdr* const head = CMSG_FIRSTHDR(&message);
-  if (head == nullptr || head->cmsg_type != SCM_RIGHTS || head->cmsg_len != CMSG_LEN(sizeof(int)))
-    throw TransportError("mapped: the node sends no memory");
-  int file = -1;
-  std::memcpy(&file, CMSG_DATA(head), sizeof file);
-  return File(file);
+  const ssize_t received = recvmsg(connection, &message, MSG_CMSG_CLOEXEC);
+  std::vector<File> files;
+  if (received >= 0) files = files_of(message);
+  if (received != 1) throw TransportError("mapped: the node refuses the key");
+  if (files.size() != 1) throw TransportError("mapped: the node sends no memory");
+  return std::move(files.front());
 }
 
 class MappedReader : public NodeReader {

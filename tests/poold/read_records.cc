@@ -4,8 +4,12 @@
 //   read_records read CONFIG BATCH COMMAND   connects, runs the command, reads them in random
 //   order,
 //                                            and says how it went
+//   read_records repeat CONFIG BATCH         reads batches in random order until SIGTERM, whatever
+//                                            the nodes do; says now and then, in JSON, how many
+//                                            records were right and wrong, and batches failed
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -77,6 +81,59 @@ bool read(const std::string& config, std::size_t batch, const std::string& comma
   return wrong == 0;
 }
 
+// Reads batches and counts their records.
+struct Batches {
+  std::uint64_t right = 0, wrong = 0, failed = 0;
+
+  void read(pool::Loader& loader, std::span<const std::uint64_t> ids, std::span<std::byte> buffer) {
+    const std::size_t length = loader.length(0);
+    std::vector<std::span<std::byte>> targets;
+    for (std::size_t i = 0; i < ids.size(); ++i)
+      targets.push_back(buffer.subspan(i * length, length));
+    std::ranges::fill(buffer, std::byte{0});
+    try {
+      loader.get_batch(ids, targets);
+    } catch (const std::exception& error) {
+      if (failed++ == 0) std::printf("first failure: %s\n", error.what());
+      return;
+    }
+    std::vector<std::byte> expected(length);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      fill(ids[i], expected);
+      ++(std::ranges::equal(expected, targets[i]) ? right : wrong);
+    }
+  }
+  void print() const {
+    std::printf("{\"done\": %llu, \"wrong\": %llu, \"failed\": %llu}\n",
+                static_cast<unsigned long long>(right), static_cast<unsigned long long>(wrong),
+                static_cast<unsigned long long>(failed));
+    std::fflush(stdout);
+  }
+};
+
+volatile std::sig_atomic_t ended = 0;
+
+bool repeat(const std::string& config, std::size_t batch) {
+  pool::Loader loader(pool::load_pool_config(config));
+  std::signal(SIGTERM, [](int) { ended = 1; });
+  std::mt19937_64 random(1);
+  std::vector<std::uint64_t> ids(batch);
+  std::vector<std::byte> buffer(batch * loader.length(0));
+  loader.register_buffer(buffer);
+  Batches batches;
+  auto next = std::chrono::steady_clock::now();
+  while (batches.wrong == 0 && ended == 0) {
+    for (std::uint64_t& id : ids) id = random() % loader.records();
+    batches.read(loader, ids, buffer);
+    if (std::chrono::steady_clock::now() < next) continue;
+    batches.print();
+    next = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
+  }
+  batches.print();
+  loader.unregister_buffer(buffer.data());
+  return batches.wrong == 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -88,10 +145,14 @@ int main(int argc, char** argv) {
     }
     if (words.size() == 4 && words[0] == "read")
       return read(words[1], std::stoull(words[2]), words[3]) ? 0 : 1;
+    if (words.size() == 3 && words[0] == "repeat")
+      return repeat(words[1], std::stoull(words[2])) ? 0 : 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "read_records: %s\n", error.what());
     return 1;
   }
-  std::fprintf(stderr, "usage: read_records make FILE RECORDS BYTES | read CONFIG BATCH COMMAND\n");
+  std::fprintf(stderr,
+               "usage: read_records make FILE RECORDS BYTES | read CONFIG BATCH COMMAND | "
+               "repeat CONFIG BATCH\n");
   return 2;
 }

@@ -44,23 +44,26 @@ Message message(MessageType type) {
   return m;
 }
 
-// As recv(), without waiting. `passed`: the descriptor that came along, if any.
+// As recv(), without waiting. `passed`: the descriptor that came along, if one did.
 ssize_t receive(int socket, Message& m, FileDescriptor& passed) {
-  int descriptor = -1;
   iovec body{&m, sizeof m};
   msghdr header{};
   header.msg_iov = &body;
   header.msg_iovlen = 1;
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof descriptor)> control{};
+  // Padded, so that two may come.
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
   header.msg_control = control.data();
   header.msg_controllen = control.size();
   const ssize_t n = ::recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   const cmsghdr* const c = n < 0 ? nullptr : CMSG_FIRSTHDR(&header);
-  if (c == nullptr || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
-      c->cmsg_len != CMSG_LEN(sizeof descriptor))
-    return n;
-  std::memcpy(&descriptor, CMSG_DATA(c), sizeof descriptor);
-  passed = FileDescriptor(descriptor);
+  if (c == nullptr || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) return n;
+  const std::size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+  for (std::size_t i = 0; i < count; ++i) {
+    int descriptor = -1;
+    std::memcpy(&descriptor, CMSG_DATA(c) + i * sizeof descriptor, sizeof descriptor);
+    passed = FileDescriptor(descriptor);
+  }
+  if (count != 1) passed = FileDescriptor();
   return n;
 }
 

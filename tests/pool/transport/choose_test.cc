@@ -7,6 +7,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cstring>
+#include <filesystem>
+#include <iterator>
+#include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/prng.h"
@@ -185,6 +191,77 @@ TEST(PoolTransportMapped, MemoryThatIsCutShortIsAnError) {
   Pages others(1 << 20);
   const auto other = serve_memory(TransportKind::mapped, "127.0.0.1", others.memory);
   EXPECT_TRUE(domain->connect(other->memory())->post({0, header, data, 4}));
+}
+
+std::ptrdiff_t open_descriptors() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return std::distance(begin(all), end(all));
+}
+
+// A node that hands over `passed`, and a message of `bytes`, to the next reader.
+class LyingNode {
+ public:
+  LyingNode(std::vector<int> passed, std::size_t bytes)
+      : passed_(std::move(passed)), bytes_(bytes) {
+    const AbstractAddress address(memory().address);
+    EXPECT_EQ(bind(listener_, address.get(), address.length), 0);
+    EXPECT_EQ(listen(listener_, 1), 0);
+    thread_ = std::thread([this] { serve(); });
+  }
+  ~LyingNode() {
+    thread_.join();
+    close(listener_);
+  }
+  LyingNode(const LyingNode&) = delete;
+  LyingNode& operator=(const LyingNode&) = delete;
+
+  static RemoteMemory memory() {
+    RemoteMemory there;
+    there.transport = TransportKind::mapped;
+    there.bytes = 4096;
+    const std::string name = "tributary-lying-node-" + std::to_string(getpid());
+    const auto bytes = std::as_bytes(std::span(name));
+    there.address.assign(bytes.begin(), bytes.end());
+    return there;
+  }
+
+ private:
+  void serve() {
+    const int reader = accept(listener_, nullptr, nullptr);
+    std::uint64_t key = 0;
+    EXPECT_EQ(recv(reader, &key, sizeof key, 0), static_cast<ssize_t>(sizeof key));
+    char text[2] = {};
+    iovec payload{text, bytes_};
+    alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = {};
+    msghdr message{};
+    message.msg_iov = &payload;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = CMSG_SPACE(passed_.size() * sizeof(int));
+    cmsghdr* const head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(passed_.size() * sizeof(int));
+    std::memcpy(CMSG_DATA(head), passed_.data(), passed_.size() * sizeof(int));
+    EXPECT_EQ(sendmsg(reader, &message, MSG_NOSIGNAL), static_cast<ssize_t>(bytes_));
+    EXPECT_TRUE(closes(reader));
+    close(reader);
+  }
+
+  const std::vector<int> passed_;
+  const std::size_t bytes_;
+  const int listener_ = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  std::thread thread_;
+};
+
+TEST(PoolTransportMapped, DescriptorsOfANodeThatLiesAreClosed) {
+  const std::ptrdiff_t own = open_descriptors();
+  for (const auto& [passed, bytes] :
+       {std::pair(std::vector{0, 0}, 1u), std::pair(std::vector{0}, 0u)}) {
+    const LyingNode node(passed, bytes);
+    EXPECT_THROW(make_read_domain()->connect(LyingNode::memory()), TransportError);
+  }
+  EXPECT_EQ(open_descriptors(), own);
 }
 
 // Faults that are not of a copy end the process, or go to the action before.
