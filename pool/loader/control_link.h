@@ -26,7 +26,7 @@ class ControlLink {
   // True if the other side has closed. Any thread may call.
   [[nodiscard]] bool closed() const { return stream_.closed(); }
   [[nodiscard]] int fd() const { return stream_.fd(); }
-  // What next() waits for, for poll().
+  // The events of poll() that next() waits for.
   [[nodiscard]] short events() const;
   // An error with the node's name and address before its text.
   [[nodiscard]] StreamError named(const std::exception& error) const {

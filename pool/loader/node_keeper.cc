@@ -1,4 +1,4 @@
-// What loads call; the work on connections is in node_keeper_turn.cc.
+// The loads' side of the keeper; its work on connections is in node_keeper_turn.cc.
 #include "pool/loader/node_keeper.h"
 
 #include <sys/eventfd.h>

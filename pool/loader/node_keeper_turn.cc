@@ -59,7 +59,8 @@ milliseconds NodeKeeper::time_to_next() const {
   return std::max(std::chrono::ceil<milliseconds>(next - Clock::now()), milliseconds(0));
 }
 
-// What is due at one node: connecting, the next request, the end of its patience.
+// Does what is due at one node: connects, sends the next request, ends a connection whose answer is
+// late.
 void NodeKeeper::advance(std::size_t n, Lock& lock) {
   Node& node = nodes_[n];
   const auto now = Clock::now();
