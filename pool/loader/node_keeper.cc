@@ -29,6 +29,7 @@ NodeKeeper::NodeKeeper(const PoolConfig& config, const Manifest& manifest,
       nodes_(config.nodes.size()),
       wake_file_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   if (wake_file_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+  files_.reserve(1 + nodes_.size());
 }
 
 NodeKeeper::~NodeKeeper() {
