@@ -121,9 +121,7 @@ LoadCounters Loader::counters() const {
 }
 
 std::vector<NodeState> Loader::nodes() {
-  Session& its = session();
-  const std::lock_guard lock(its.mutex());
-  return its.nodes();
+  return session().nodes();
 }
 
 }  // namespace tributary::pool

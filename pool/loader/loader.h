@@ -9,8 +9,9 @@
 // A target holds only data; nothing is copied on the way. All bytes that a load returns are
 // checked: CRC32C from the pool, the length from the store.
 //
-// Any thread may call; calls run one after the other. After a fork, the child opens its own
-// connections at its first call: the parent's are not used.
+// Any thread may call; loads run one after the other. Connections and the table are kept on a
+// thread of the loader's (node_keeper.h), so that no load waits for a slow node. After a fork, the
+// child opens its own connections at its first call: the parent's are not used.
 #pragma once
 
 #include <atomic>
@@ -68,7 +69,8 @@ class Session;
 
 class Loader {
  public:
-  // Reads the manifest; nodes are connected at the first load. Throws std::runtime_error.
+  // Reads the manifest; nodes are connected at the first load, which waits for them up to 3 s.
+  // Throws std::runtime_error.
   explicit Loader(PoolConfig config, MakeDomain make_domain = make_read_domain);
   ~Loader();
   Loader(const Loader&) = delete;
@@ -104,7 +106,7 @@ class Loader {
   }
 
   [[nodiscard]] LoadCounters counters() const;
-  // Connects to nodes that are not connected yet.
+  // Connects to nodes that are not connected yet; waits up to 3 s for them, beside loads.
   std::vector<NodeState> nodes();
 
  private:

@@ -1,11 +1,9 @@
 #include "pool/loader/node_link.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "core/utf8.h"
-#include "pool/loader/token.h"
 
 namespace tributary::pool {
 
@@ -27,61 +25,23 @@ NodeLink NodeLink::to_operate(const LinkTarget& target, const OperatorAccess& ac
 NodeLink::NodeLink(MessageStream stream, const LinkTarget& target, LinkUse use,
                    const std::string& operator_token)
     : stream_(std::move(stream)) {
+  Greeting greeting(target, use);
   try {
-    greet(target, use, operator_token);
+    greet(greeting, operator_token);
   } catch (const StreamError& error) {
-    throw StreamError("node " + target.node + " at " + target.address + ": " + error.what());
+    throw greeting.named(error);
   }
 }
 
-void NodeLink::greet(const LinkTarget& target, LinkUse use, const std::string& operator_token) {
-  Hello hello;
-  hello.pool = target.pool;
-  hello.manifest = target.manifest;
-  hello.nonce = draw_nonce();
-  const auto challenge = stream_.ask_for<Challenge>(hello, kAnswerTime);
-  if (!same(challenge.proof, prove(target.token, Role::node, hello.nonce, challenge.nonce)))
-    throw StreamError(
-        "does not know the pool's token; is it the right node, and the right token_file?");
-  const Proof proof{prove(target.token, Role::reader, hello.nonce, challenge.nonce),
-                    static_cast<std::uint8_t>(use == LinkUse::read ? 1 : 0)};
-  welcome_ = stream_.ask_for<Welcome>(proof, kAnswerTime);
-  if (!is_utf8(welcome_.node)) throw StreamError("its field 'node' is not UTF-8");
-  if (welcome_.node != target.node)
-    throw StreamError("calls itself '" + welcome_.node + "'; two pools share the address");
-  if (operator_token.empty()) return;
-  const Operate operate{prove(operator_token, Role::operates, hello.nonce, challenge.nonce)};
-  stream_.ask_for<Text>(operate, kAnswerTime);
-}
-
-RemoteMemory NodeLink::memory() const {
-  RemoteMemory memory;
-  memory.transport = TransportKind::automatic;
-  for (const TransportKind kind :
-       {TransportKind::verbs, TransportKind::mapped, TransportKind::tcp, TransportKind::shm})
-    if (welcome_.transport == name_of(kind)) memory.transport = kind;
-  if (memory.transport == TransportKind::automatic)
-    throw StreamError("its field 'transport' is '" + replace_invalid_utf8(welcome_.transport) +
-                      "'; allowed: verbs, mapped, tcp, shm");
-  if (welcome_.address.empty()) throw StreamError("its field 'address' is empty");
-  memory.address = welcome_.address;
-  memory.base = welcome_.base;
-  memory.bytes = welcome_.bytes;
-  memory.key = welcome_.key;
-  return memory;
+void NodeLink::greet(Greeting& greeting, const std::string& operator_token) {
+  const auto challenge = stream_.ask_for<Challenge>(greeting.hello(), kAnswerTime);
+  welcome_ = stream_.ask_for<Welcome>(greeting.proof(challenge), kAnswerTime);
+  greeting.check(welcome_);
+  if (!operator_token.empty()) stream_.ask_for<Text>(greeting.operate(operator_token), kAnswerTime);
 }
 
 void NodeLink::refresh(const std::function<void(const PlacedRecord&)>& apply) {
-  generation_ = std::max(generation_, read_table(generation_, apply));
-}
-
-void NodeLink::refresh_all(const std::function<void(const PlacedRecord&)>& apply) {
-  read_table(0, apply);
-}
-
-std::uint64_t NodeLink::read_table(std::uint64_t since,
-                                   const std::function<void(const PlacedRecord&)>& apply) {
-  stream_.send(TableRequest{since}, kAnswerTime);
+  stream_.send(TableRequest{generation_}, kAnswerTime);
   for (;;) {
     auto message = stream_.receive(kAnswerTime);
     if (!message) throw StreamError("no answer in time");
@@ -90,7 +50,10 @@ std::uint64_t NodeLink::read_table(std::uint64_t since,
     const auto* entries = std::get_if<Entries>(&*message);
     if (entries == nullptr) throw StreamError("an answer of the wrong kind");
     for (const PlacedRecord& record : entries->records) apply(record);
-    if (entries->more == 0) return entries->generation;
+    if (entries->more == 0) {
+      generation_ = std::max(generation_, entries->generation);
+      return;
+    }
     if (entries->records.empty()) throw StreamError("its field 'more' promises records for ever");
   }
 }
@@ -116,10 +79,6 @@ std::vector<PlacedRecord> NodeLink::lookup(const std::vector<std::uint64_t>& ids
     out.insert(out.end(), entries.records.begin(), entries.records.end());
   }
   return out;
-}
-
-void NodeLink::report_corrupt(const PlacedRecord& record) {
-  stream_.ask_for<Text>(Corrupt{record}, kAnswerTime);
 }
 
 std::string NodeLink::command(CommandKind kind, std::uint64_t first, std::uint64_t count) {

@@ -1,25 +1,14 @@
-// A loader's or operator's connection to one node: greeting, table, lease. For one thread.
+// A connection to one node whose calls wait for the node's answer: for operators and tools. Loaders
+// use a ControlLink, which never waits. For one thread.
 #pragma once
 
 #include <functional>
 #include <optional>
 #include <string>
 
-#include "pool/loader/stream.h"
-#include "pool/transport/transport.h"
+#include "pool/loader/greeting.h"
 
 namespace tributary::pool {
-
-// The purpose of a connection.
-enum class LinkUse : std::uint8_t { operate, read };
-
-struct LinkTarget {
-  std::string address;
-  std::string node;  // the name that the node must give
-  std::string pool;
-  std::uint64_t manifest = 0;
-  std::string token;
-};
 
 // Evidence for a node that a connection is an operator's.
 struct OperatorAccess {
@@ -41,16 +30,11 @@ class NodeLink {
   static NodeLink to_operate(const LinkTarget& target, const OperatorAccess& access);
 
   [[nodiscard]] const Welcome& welcome() const { return welcome_; }
-  // Throws StreamError that names the field that means nothing.
-  [[nodiscard]] RemoteMemory memory() const;
   // Passes on changes after generation() in order; then generation() is the node's current one.
   void refresh(const std::function<void(const PlacedRecord&)>& apply);
-  // Passes on the whole table again; generation() does not change.
-  void refresh_all(const std::function<void(const PlacedRecord&)>& apply);
   // Renews the lease. Returns true if the table has changed, or the lease was lost: call refresh().
   bool renew();
   std::vector<PlacedRecord> lookup(const std::vector<std::uint64_t>& ids);
-  void report_corrupt(const PlacedRecord& record);
   std::string command(CommandKind kind, std::uint64_t first, std::uint64_t count);
   std::string status();
 
@@ -60,9 +44,7 @@ class NodeLink {
  private:
   NodeLink(MessageStream stream, const LinkTarget& target, LinkUse use,
            const std::string& operator_token);
-  void greet(const LinkTarget& target, LinkUse use, const std::string& operator_token);
-  std::uint64_t read_table(std::uint64_t since,
-                           const std::function<void(const PlacedRecord&)>& apply);
+  void greet(Greeting& greeting, const std::string& operator_token);
 
   MessageStream stream_;
   Welcome welcome_;

@@ -9,17 +9,16 @@ namespace tributary::pool {
 DeviceReads Session::read_into_device(std::span<const std::uint64_t> ids,
                                       std::span<const std::span<std::byte>> targets) {
   DeviceReads reads(ids.size());
-  begin();
-  items_.reserve(ids.size());
-  for (std::size_t i = 0; i < ids.size(); ++i)
-    items_.push_back({ids[i], targets[i].first(manifest_.source(ids[i]).length), {}, 0, 0, false});
-  for (std::size_t i = 0; i < items_.size(); ++i) {
-    const auto at = table_.find(items_[i].id);
-    if (!at || !nodes_[at->node].up() || !nodes_[at->node].reader->reaches(items_[i].target))
-      continue;
-    items_[i].at = *at;
-    enqueue(at->node, i);
-  }
+  const Batch batch(keeper_);
+  begin(ids, targets);
+  keeper_.find_all(
+      items_.size(), [&](std::size_t i) { return items_[i].id; },
+      [&](std::size_t i, const std::optional<Location>& at) {
+        if (!at || !nodes_[at->node].up() || !nodes_[at->node].reader->reaches(items_[i].target))
+          return;
+        items_[i].at = *at;
+        enqueue(at->node, i);
+      });
   for (Node& node : nodes_) std::reverse(node.waiting.begin(), node.waiting.end());
   in_device_ = &reads;
   read_from_pool();
@@ -34,7 +33,7 @@ void Session::finish_in_device(const Item& item, const RecordHeader& header, boo
     counters_.pool_bytes += item.target.size();
     return;
   }
-  if (const auto known = table_.find(item.id); known && *known == item.at) table_.forget(item.id);
+  keeper_.forget(item.id, item.at, nodes_[item.at.node].serial);
   ++counters_.stale;
 }
 

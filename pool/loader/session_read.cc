@@ -23,10 +23,8 @@ constexpr int kWaitMs = 10;
 void Session::get_batch(std::span<const std::uint64_t> ids,
                         std::span<const std::span<std::byte>> targets) {
   const auto start = Clock::now();
-  begin();
-  items_.reserve(ids.size());
-  for (std::size_t i = 0; i < ids.size(); ++i)
-    items_.push_back({ids[i], targets[i].first(manifest_.source(ids[i]).length), {}, 0, 0, false});
+  const Batch batch(keeper_);
+  begin(ids, targets);
   distribute();
   for (;;) {
     read_from_pool();
@@ -49,26 +47,19 @@ void Session::get_batch(std::span<const std::uint64_t> ids,
   count();
 }
 
-void Session::begin() {
-  items_.clear();
-  connect_nodes();
-  renew_leases();
-  again_.clear();
-  from_store_.clear();
-}
-
 // The only pass over the table.
 void Session::distribute() {
-  for (std::size_t i = 0; i < items_.size(); ++i) {
-    Item& item = items_[i];
-    const auto at = table_.find(item.id);
-    if (!at || !nodes_[at->node].up()) {
-      from_store_.push_back(i);
-      continue;
-    }
-    item.at = *at;
-    enqueue(at->node, i);
-  }
+  const bool replicas_missing = keeper_.misses_replicas();
+  keeper_.find_all(
+      items_.size(), [&](std::size_t i) { return items_[i].id; },
+      [&](std::size_t i, const std::optional<Location>& at) {
+        if (!at || !nodes_[at->node].up()) {
+          (replicas_missing ? again_ : from_store_).push_back(i);
+          return;
+        }
+        items_[i].at = *at;
+        enqueue(at->node, i);
+      });
   for (Node& node : nodes_) std::reverse(node.waiting.begin(), node.waiting.end());
 }
 
@@ -157,8 +148,7 @@ void Session::finish(std::size_t n, std::size_t index, bool good) {
     again_.push_back(index);
     throw TransportError("a read of node " + config_.nodes[n].name + " failed");
   }
-  const Expected expected{item.id, item.at.generation, item.at.length,
-                          nodes_[n].link->welcome().incarnation};
+  const Expected expected{item.id, item.at.generation, item.at.length, nodes_[n].incarnation};
   const RecordHeader& header = headers_[item.header];
   if (in_device_ != nullptr) return finish_in_device(item, header, is_expected(header, expected));
   const ReadCheck check = check_read(header, item.target, expected);
@@ -168,7 +158,7 @@ void Session::finish(std::size_t n, std::size_t index, bool good) {
     return;
   }
   again_.push_back(index);
-  if (const auto known = table_.find(item.id); known && *known == item.at) table_.forget(item.id);
+  keeper_.forget(item.id, item.at, nodes_[item.at.node].serial);
   if (check == ReadCheck::stale) {
     ++counters_.stale;
     return;
@@ -176,7 +166,7 @@ void Session::finish(std::size_t n, std::size_t index, bool good) {
   ++counters_.corrupt;
   const std::size_t rank = rank_of(item.id, n);
   item.tried = static_cast<std::uint8_t>(item.tried | 1u << rank);
-  nodes_[n].link->report_corrupt({item.id, item.at.offset, item.at.length, item.at.generation});
+  keeper_.report(n, {item.id, item.at.offset, item.at.length, item.at.generation});
 }
 
 void Session::check_silent_nodes() {
@@ -185,14 +175,15 @@ void Session::check_silent_nodes() {
     Node& node = nodes_[n];
     const bool idle = node.waiting.empty() && node.in_flight == 0;
     if (!node.up() || idle || now - node.last_completion < kDoubt) continue;
-    if (node.link->closed())
+    if (keeper_.lost(n, node.serial))
       fail_node(n, "closed its connection");
     else if (now - node.last_completion > kSilence)
       fail_node(n, "does not serve reads");
   }
 }
 
-// Asks each item's next live owner for its place; items that no owner has go to the store.
+// Asks each item's next live owner for its place; items that no owner has go to the store. Reports
+// of damaged records are on their way at the same time.
 void Session::look_up_again() {
   std::vector<std::vector<std::size_t>> asked(nodes_.size());
   for (const std::size_t index : again_) {
@@ -200,7 +191,7 @@ void Session::look_up_again() {
     const Owners owners = placement_.owners(item.id);
     std::size_t rank = 0;
     while (rank < owners.count &&
-           ((item.tried >> rank & 1) != 0 || !nodes_[owners.nodes[rank]].up()))
+           ((item.tried >> rank & 1) != 0 || !may_be_asked(owners.nodes[rank])))
       ++rank;
     if (rank == owners.count) {
       from_store_.push_back(index);
@@ -211,21 +202,15 @@ void Session::look_up_again() {
   }
   again_.clear();
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
-    if (asked[n].empty()) continue;
-    if (!nodes_[n].up()) {  // it failed when its table was read in place of another node's
-      again_.insert(again_.end(), asked[n].begin(), asked[n].end());
-      continue;
-    }
     std::vector<std::uint64_t> ids;
     for (const std::size_t index : asked[n]) ids.push_back(items_[index].id);
-    try {
-      for (const PlacedRecord& record : nodes_[n].link->lookup(ids)) apply(n, record);
-    } catch (const StreamError& error) {
-      fail_node(n, error.what());
-    }
+    keeper_.look_up(n, ids);
+  }
+  keeper_.wait_answers();
+  for (std::size_t n = 0; n < nodes_.size(); ++n)
     for (const std::size_t index : asked[n]) {
       Item& item = items_[index];
-      const auto at = table_.find(item.id);
+      const auto at = keeper_.find(item.id);
       if (at && at->node == n && nodes_[n].up()) {
         item.at = *at;
         enqueue(n, index);
@@ -233,7 +218,10 @@ void Session::look_up_again() {
         again_.push_back(index);  // try the next owner, or the store
       }
     }
-  }
+}
+
+bool Session::may_be_asked(std::size_t n) {
+  return nodes_[n].up() && keeper_.answers(n, nodes_[n].serial);
 }
 
 void Session::read_from_store() {

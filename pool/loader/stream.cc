@@ -86,22 +86,34 @@ int listen_at(const std::string& address) {
   return fd;
 }
 
-MessageStream MessageStream::connect(const std::string& address, Duration timeout) {
+MessageStream MessageStream::begin(const std::string& address) {
   const auto info = resolve(address, 0);
   MessageStream stream(socket(info->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (stream.fd_ < 0) throw StreamError(address + ": " + error_text());
-  if (::connect(stream.fd_, info->ai_addr, info->ai_addrlen) != 0) {
-    if (errno != EINPROGRESS) throw StreamError(address + ": " + error_text());
-    if (!wait(stream.fd_, POLLOUT, end_of(timeout)))
-      throw StreamError(address + ": does not answer");
-    socklen_t length = sizeof errno;
-    int error = 0;
-    getsockopt(stream.fd_, SOL_SOCKET, SO_ERROR, &error, &length);
-    errno = error;
-    if (error != 0) throw StreamError(address + ": " + error_text());
-  }
+  if (::connect(stream.fd_, info->ai_addr, info->ai_addrlen) != 0 && errno != EINPROGRESS)
+    throw StreamError(address + ": " + error_text());
   const int one = 1;
   setsockopt(stream.fd_, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  return stream;
+}
+
+bool MessageStream::wait_connected(Duration timeout) const {
+  if (!wait(fd_, POLLOUT, end_of(timeout))) return false;
+  int error = 0;
+  socklen_t length = sizeof error;
+  getsockopt(fd_, SOL_SOCKET, SO_ERROR, &error, &length);
+  errno = error;
+  if (error != 0) throw StreamError(error_text());
+  return true;
+}
+
+MessageStream MessageStream::connect(const std::string& address, Duration timeout) {
+  MessageStream stream = begin(address);
+  try {
+    if (!stream.wait_connected(timeout)) throw StreamError("does not answer");
+  } catch (const StreamError& error) {
+    throw StreamError(address + ": " + error.what());
+  }
   return stream;
 }
 

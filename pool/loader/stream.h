@@ -21,6 +21,10 @@ class MessageStream {
   explicit MessageStream(int fd) : fd_(fd) {}
   // Connects to HOST:PORT. Throws StreamError.
   static MessageStream connect(const std::string& address, Duration timeout);
+  // Begins to connect: connected() tells the end. Throws StreamError.
+  static MessageStream begin(const std::string& address);
+  // Returns false while the connection is being made; does not wait. Throws StreamError.
+  [[nodiscard]] bool connected() const { return wait_connected(Duration{}); }
   // Connects to a unix socket; nullopt if none listens there, or this user may not connect.
   static std::optional<MessageStream> connect_unix(const std::string& path);
   MessageStream(MessageStream&& other) noexcept;
@@ -47,6 +51,9 @@ class MessageStream {
   [[nodiscard]] int fd() const { return fd_; }
 
  private:
+  // Returns false if the connection is not made in time.
+  [[nodiscard]] bool wait_connected(Duration timeout) const;
+
   int fd_;
   std::vector<std::byte> received_;
 };

@@ -125,7 +125,9 @@ struct Renewed {
   static constexpr std::uint16_t kType = 9;
   std::uint64_t generation = 0;
   std::uint64_t lease = 0;
-  std::uint8_t alive = 0;  // 0: the lease had ended, `lease` is a new one; read the whole table
+  // 0: the lease had ended, or changes that the reader has not seen are not told any more. `lease`
+  // is a new one; forget the table and read the whole.
+  std::uint8_t alive = 0;
   template <typename V>
   void each(V& v) {
     v(generation), v(lease), v(alive);

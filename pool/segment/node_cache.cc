@@ -159,11 +159,22 @@ void NodeCache::tidy(Instant now) {
     unplaced_bytes_ = ~std::uint64_t{0};
   }
   const std::uint64_t seen = leases_.least_seen();
-  while (!log_.empty() && log_.front().first <= seen) {
-    const auto found = records_.find(log_.front().second);
-    if (found != records_.end() && found->second.generation == log_.front().first) break;
-    log_.pop_front();
-  }
+  while (!log_.empty() && log_.front().first <= seen && outdated(log_.front())) log_.pop_front();
+  if (log_.size() > 2 * records_.size() + kLogSlack) compact(seen);
+}
+
+bool NodeCache::outdated(const std::pair<std::uint32_t, std::uint64_t>& entry) const {
+  const auto found = records_.find(entry.second);
+  return found == records_.end() || found->second.generation != entry.first;
+}
+
+// Takes outdated entries out behind a record that stays: first those that every lease has seen, and
+// if most of them remain, all: readers that are so far behind read the whole table again.
+void NodeCache::compact(std::uint64_t seen) {
+  std::erase_if(log_, [&](const auto& entry) { return entry.first <= seen && outdated(entry); });
+  if (log_.size() <= records_.size() + (records_.size() + kLogSlack) / 2) return;
+  std::erase_if(log_, [&](const auto& entry) { return outdated(entry); });
+  compacted_ = segment_.generation();
 }
 
 }  // namespace tributary::pool

@@ -56,6 +56,12 @@ class NodeCache {
   // Up to `most` changes of generations after `since`, oldest first: records, and ids that are gone
   // (is_gone()).
   [[nodiscard]] std::vector<PlacedRecord> after(std::uint64_t since, std::size_t most) const;
+  // Changes up to this generation are no longer told one by one: a reader that has seen something
+  // else than nothing, and less than this, must forget the table and read the whole.
+  [[nodiscard]] std::uint64_t compacted() const { return compacted_; }
+  // Entries of the change log: at most two for each record, and kLogSlack.
+  [[nodiscard]] std::size_t log_entries() const { return log_.size(); }
+  static constexpr std::size_t kLogSlack = 4096;
 
   // Both work on the ids in [first, first + count), and return how many.
   std::uint64_t evict(std::uint64_t first, std::uint64_t count, Instant now);
@@ -84,12 +90,15 @@ class NodeCache {
   void insert(const PlacedRecord& record);
   void drop(const PlacedRecord& record);
   bool make_room(std::uint64_t bytes, Instant now);
+  [[nodiscard]] bool outdated(const std::pair<std::uint32_t, std::uint64_t>& entry) const;
+  void compact(std::uint64_t seen);
 
   CacheLimits limits_;
   std::unordered_map<std::uint64_t, PlacedRecord> records_;
   // By generation, ascending, with an entry for each removal. An outdated entry stays until it is
-  // in front and every lease has seen it.
+  // in front and every lease has seen it, or the log is compacted.
   std::deque<std::pair<std::uint32_t, std::uint64_t>> log_;
+  std::uint64_t compacted_ = 0;
   std::set<std::uint64_t> pinned_;
   std::uint64_t used_bytes_ = 0;
   // The smallest footprint that found no place between the others since memory was last given back.

@@ -1,6 +1,8 @@
 // Chooses the transport for an address, and makes readers for any transport.
 #include <arpa/inet.h>
 
+#include <mutex>
+
 #include "pool/transport/fabric.h"
 #include "pool/transport/mapped.h"
 #include "pool/transport/verbs.h"
@@ -32,9 +34,11 @@ class AnyDomain : public ReadDomain {
 
  private:
   ReadDomain& verbs() {
+    const std::lock_guard lock(mutex_);
     if (!verbs_) verbs_ = make_verbs_domain();
     return *verbs_;
   }
+  std::mutex mutex_;
   std::unique_ptr<ReadDomain> verbs_;
 };
 

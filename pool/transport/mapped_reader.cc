@@ -67,6 +67,9 @@ class MappedReader : public NodeReader {
   explicit MappedReader(const RemoteMemory& memory)
       : size_(memory.bytes), connection_(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) {
     if (connection_.get() < 0) fail("socket");
+    // A node that takes no connection would be waited for without end.
+    const timeval most{kMappedHandshakeMs / 1000, kMappedHandshakeMs % 1000 * 1000};
+    setsockopt(connection_.get(), SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
     const AbstractAddress address(memory.address);
     if (connect(connection_.get(), address.get(), address.length) != 0)
       fail("connecting to the node (is it on this machine, in this network namespace?)");

@@ -10,8 +10,8 @@
 //   shm           libfabric's shm: between processes of one machine; a thread of the node polls.
 //                 The kernel's right to read another process's memory guards it, not the key
 //
-// One thread uses a NodeReader and its domain. Closing a NodeReader ends all reads in flight: no
-// byte arrives in a target after that.
+// One thread uses a NodeReader; any thread may call its domain, also beside the reader. Closing a
+// NodeReader ends all reads in flight: no byte arrives in a target after that.
 #pragma once
 
 #include <cstddef>

@@ -39,12 +39,19 @@ Registry::Place Registry::add(const DeviceBuffer& memory, bool host) {
     buffer.dmabuf = File(fcntl(memory.dmabuf, F_DUPFD_CLOEXEC, 0));
     buffer.memory.dmabuf = buffer.dmabuf.get();
   }
+  const std::lock_guard lock(mutex_);
   for (const auto& [_, domain] : domains_) register_with(domain.get(), buffer);
   buffers_.push_front(std::move(buffer));
   return buffers_.begin();
 }
 
+void Registry::remove(Place at) {
+  const std::lock_guard lock(mutex_);
+  buffers_.erase(at);
+}
+
 ibv_pd* Registry::domain_of(ibv_context* device) {
+  const std::lock_guard lock(mutex_);
   const auto known = domains_.find(device);
   if (known != domains_.end()) return known->second.get();
   std::unique_ptr<ibv_pd, Close> domain(calls_.open(device), Close{calls_.close});
@@ -74,6 +81,7 @@ const Registry::Buffer* Registry::find(std::span<const std::byte> part) const {
 }
 
 std::uint32_t Registry::key_of(ibv_pd* domain, std::span<const std::byte> part) const {
+  const std::lock_guard lock(mutex_);
   const Buffer* const buffer = find(part);
   if (buffer == nullptr || !buffer->regions.contains(domain))
     throw TransportError("verbs: the target is not registered; register_buffer() it first");
@@ -81,6 +89,7 @@ std::uint32_t Registry::key_of(ibv_pd* domain, std::span<const std::byte> part) 
 }
 
 bool Registry::reaches(ibv_pd* domain, std::span<const std::byte> part) const {
+  const std::lock_guard lock(mutex_);
   const Buffer* const buffer = find(part);
   return buffer != nullptr && !buffer->host && buffer->regions.contains(domain);
 }

@@ -10,6 +10,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 
@@ -33,6 +34,7 @@ struct VerbsMemory {
 };
 const VerbsMemory& libibverbs();
 
+// Any thread may call: connections are made beside reads.
 class Registry {
  public:
   struct Buffer;
@@ -42,7 +44,7 @@ class Registry {
 
   // Throws TransportError. `host`: a failure to register is an error.
   Place add(const DeviceBuffer& memory, bool host);
-  void remove(Place at) { buffers_.erase(at); }
+  void remove(Place at);
   // The protection domain of a device; its first use registers all buffers with it.
   ibv_pd* domain_of(ibv_context* device);
   // Throws TransportError for memory that is not registered with the domain.
@@ -73,6 +75,7 @@ class Registry {
   [[nodiscard]] const Buffer* find(std::span<const std::byte> part) const;
 
   const VerbsMemory& calls_;
+  mutable std::mutex mutex_;  // of the two below
   std::map<ibv_context*, std::unique_ptr<ibv_pd, Close>> domains_;
   std::list<Buffer> buffers_;  // newest first
 };

@@ -94,6 +94,34 @@ TEST_F(PoolNodes, L4RestartedNodeServesWhatItsMemoryHolds) {
   EXPECT_EQ(loader.counters().hits, kRecords);
 }
 
+TEST_F(PoolNodes, L4ReaderThatIsFarBehindReadsTheWholeTable) {
+  config_.nodes[0].megabytes = 32;
+  start(0);
+  NodeLink reader = link(0, LinkUse::read);
+  NodeLink commands = operate(0);
+  const auto fill = [&] {
+    commands.command(CommandKind::fill, 0, kRecords);
+    while (servers_[0]->status().fill.running) std::this_thread::yield();
+  };
+  fill();
+  std::uint64_t told = 0;
+  reader.refresh([&](const PlacedRecord&) { ++told; });
+  const std::uint64_t held = servers_[0]->status().records;
+  EXPECT_EQ(told, held);
+  EXPECT_FALSE(reader.renew()) << "it has seen all";
+  for (std::uint64_t changes = 0; changes < 2 * held + 2 * NodeCache::kLogSlack;
+       changes += 2 * held) {
+    commands.command(CommandKind::evict, 0, kRecords);
+    fill();
+  }
+  EXPECT_TRUE(reader.renew());
+  EXPECT_EQ(reader.generation(), 0u) << "it was told to forget what it knew";
+  told = 0;
+  reader.refresh([&](const PlacedRecord& record) { told += is_gone(record) ? 0 : 1; });
+  EXPECT_EQ(told, servers_[0]->status().records);
+  EXPECT_FALSE(reader.renew());
+}
+
 TEST_F(PoolNodes, L4FlippedBitsAreNoticedReportedAndReadElsewhere) {
   start_all();
   fill_all();

@@ -165,6 +165,34 @@ def test_c1_a_host_behind_an_interface_that_is_read_through_xdp(make_bed, launch
     ping(bed, 0, worker_address(1))
 
 
+@pytest.mark.parametrize("device", ["net_af_xdp8,iface=x0", "net_af_packet8,iface=x0", "net_tap8,iface=tributary8"])
+def test_c1_packet_buffers_come_back_with_each_port_that_goes(make_bed, device):
+    """C1, O1: added and removed twenty times; each time as many buffers are free as before."""
+    small = [{"devargs": f"net_af_packet{i},iface=w{i}", "mtu": 1500} for i in range(2)]
+    waits = [Port("waits", "net_null9,no-rx=1", 1500 + XDP_HEADROOM)]
+    bed = make_bed("veth", 2, jobs=SMALL_CHUNKS, port_options=small, more_ports=lambda _run: waits)
+    host = bed.fabric.add_host("x0", 1500)
+    reload = Reloads(bed)
+    reload([])
+
+    def free():
+        return {row["port"]: row["buffers"] - row["in_use"] for row in bed.switch.show("buffers")}
+
+    ping(bed, 0, worker_address(1))
+    before = free()
+    for _ in range(20):
+        assert "port late added" in reload([{"name": "late", "devargs": device, "mtu": 1500}])
+        if "tap" in device:
+            here = bed.fabric.switch_namespace
+            here.run(["ip", "addr", "add", f"{TAP}/24", "dev", "tributary8"])
+            # From there: each interface has another address of its own, which the other side learns so.
+            here.run(["ping", "-c", "2", "-i", "0.2", "-W", "5", worker_address(1)])
+        else:
+            ping(bed, host, worker_address(1))
+        assert "port late removed" in reload([])
+        bed.loop.wait(lambda: free() == before, LIMIT_S, f"as many buffers are free as before: {before}")
+
+
 def test_c1_packets_of_9216_bytes_between_kernels(make_bed):
     """C1: over packet sockets. A port that waits has reserved such buffers at the start."""
     def port(_run):

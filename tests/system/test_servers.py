@@ -5,6 +5,8 @@ slot (O8), so the servers sum nearly everything; with verify every sum passes th
 """
 
 import json
+import os
+import random
 import re
 import signal
 
@@ -356,6 +358,46 @@ def test_a_killed_server_is_followed_and_a_restarted_one_serves_again(make_serve
     for worker in start(bed, launch, [FLOATS]):
         worker.finish()
     assert all(server.completions() > 0 for server in servers)
+
+
+def test_o4_servers_killed_and_stopped_at_any_instant_end_no_op(make_servers, launch, loop):
+    """kill -9 and SIGSTOP under a storm, seeded: an op goes on at another host, and every sum is exact.
+
+    TRIBUTARY_SEED and TRIBUTARY_ROUNDS choose another run, or another length.
+    """
+    seed, rounds = int(os.environ.get("TRIBUTARY_SEED", "1")), int(os.environ.get("TRIBUTARY_ROUNDS", "30"))
+    dice = random.Random(seed)
+    bed, servers = make_servers((*STORM, *SHORT))
+    for server in servers:
+        server.start()
+    wait_for_hosts(bed, ["ps0", "ps1"])
+    workers = start(bed, launch, [{**INTS, "repeat": 1_000_000}])
+
+    def more(ops):
+        workers[0].wait_event("progress", len(workers[0].of("progress")) + ops)
+
+    for number in range(rounds):
+        victim, stops, at_once = dice.choice(servers), dice.random() < 0.5, dice.random() < 0.5
+        print(f"seed {seed} round {number}: {'stop' if stops else 'kill'} {victim.name}, "
+              f"back {'at once' if at_once else 'later'}")
+        more(dice.randrange(1, 4))
+        for _ in range(dice.randrange(10)):
+            loop.turn(0.001)
+        if stops:
+            victim.process.pause()
+        else:
+            victim.kill()
+        if not at_once:
+            loop.wait(lambda victim=victim: victim.name not in hosts(bed).values(), 30, f"{victim.name} is followed")
+            more(1)
+        if stops:
+            victim.process.signal(signal.SIGCONT)
+        else:
+            victim.start()
+        more(2)
+        assert all(op["exact"] for worker in workers for op in worker.of("progress"))
+    assert all(worker.process.running for worker in workers)
+    assert bed.switch.show("jobs")[0]["aborts"] == 0
 
 
 def test_a_server_that_comes_back_at_once_goes_on(make_servers, launch):

@@ -272,7 +272,8 @@ Message NodeServer::renew(const Renew& wish, std::uint64_t& lease) {
   if (lease == 0) return Failure{"has no lease; allowed: connections of readers"};
   const std::lock_guard lock(mutex_);
   Renewed renewed{cache_->generation(), lease, 1};
-  if (wish.lease != lease || !cache_->leases().renew(lease, wish.seen, now())) {
+  const bool too_far_behind = wish.seen != 0 && wish.seen < cache_->compacted();
+  if (wish.lease != lease || too_far_behind || !cache_->leases().renew(lease, wish.seen, now())) {
     cache_->leases().close(lease);
     renewed.alive = 0;
     renewed.lease = lease = cache_->leases().open(0, now());
@@ -324,14 +325,18 @@ void NodeServer::answer(MessageStream& stream, const Message& message, Peer& pee
 }
 
 void NodeServer::send_table(MessageStream& stream, std::uint64_t since) {
+  std::uint64_t known = since;  // what the reader has seen if changes are compacted meanwhile
   for (;;) {
     Entries entries;
     {
       const std::lock_guard lock(mutex_);
+      if (known == 0) known = cache_->generation();
       entries.records = cache_->after(since, kMostEntries);
       entries.more = entries.records.size() == kMostEntries ? 1 : 0;
       entries.generation =
           entries.more != 0 ? entries.records.back().generation : cache_->generation();
+      // Changes are missing, so the reader is still behind: its next Renew tells it.
+      if (entries.more == 0 && known < cache_->compacted()) entries.generation = known;
     }
     stream.send(entries, kSendTime);
     if (entries.more == 0) return;

@@ -115,6 +115,46 @@ TEST(PoolNodeCache, L4ReadersRefreshByGeneration) {
   EXPECT_EQ(changes[1].id, 9u);
 }
 
+// A pinned record is the oldest change for ever.
+TEST(PoolNodeCache, L4ChangesBehindAPinnedRecordAreCompacted) {
+  Node node(Eviction::oldest);
+  node.put(0);
+  node.cache->pin(0, 1, true);
+  const auto churn = [&node](std::uint64_t from, const auto& each) {
+    for (std::uint64_t id = from; id < from + 20'000; ++id) {
+      EXPECT_EQ(node.put(id), NodeCache::Put::stored);
+      node.cache->evict(id, 1, at(0));
+      each();
+      ASSERT_LE(node.cache->log_entries(), 2 * node.cache->count() + NodeCache::kLogSlack);
+    }
+  };
+  churn(100, [] {});
+  const std::uint64_t lease = node.cache->leases().open(node.cache->generation(), at(0));
+  const std::uint64_t before = node.cache->generation();
+  churn(100'000, [&] { node.cache->leases().renew(lease, node.cache->generation(), at(0)); });
+  EXPECT_LE(node.cache->compacted(), before) << "no reader needs the whole table for it";
+  EXPECT_EQ(node.cache->after(0, 1), std::vector{*node.cache->find(0)});
+}
+
+// Memory for all that is dropped while the reader's lease protects it.
+TEST(PoolNodeCache, L4ReadersThatAreFarBehindAreToldToReadTheWholeTable) {
+  std::vector<std::byte> memory(1 << 20);
+  NodeCache cache(memory, {"train", "a", 42, 1000, 32}, 5, {Eviction::none, 100, Duration::ms(10)});
+  const std::vector<std::byte> data(32);
+  cache.put(0, data, at(0));
+  const std::uint64_t seen = cache.generation();
+  cache.leases().open(seen, at(0));
+  cache.evict(0, 1, at(0));
+  EXPECT_EQ(cache.compacted(), 0u);
+  for (std::uint64_t id = 1; id < 4000; ++id) {
+    ASSERT_EQ(cache.put(id, data, at(0)), NodeCache::Put::stored);
+    cache.evict(id, 1, at(0));
+    ASSERT_LE(cache.log_entries(), 2 * cache.count() + NodeCache::kLogSlack);
+  }
+  EXPECT_GT(cache.compacted(), seen);
+  EXPECT_LE(cache.compacted(), cache.generation());
+}
+
 TEST(PoolNodeCache, L4RestartKeepsOrderAndRecords) {
   Node node(Eviction::oldest);
   for (std::uint64_t id = 16; id-- > 0;) node.put(id);

@@ -80,5 +80,26 @@ TEST_F(OpenMemoryTest, PlacesAreUsedAgain) {
   EXPECT_EQ(refusal(call(Collective::allreduce, 0, 64)), "accepted");
 }
 
+// A program that always has an op in flight never releases all.
+TEST_F(OpenMemoryTest, OpsAreComparedWithOpenOnesAlone) {
+  std::vector<OpenMemory::Claim> claims;
+  for (std::size_t i = 0; i < 64; ++i)
+    claims.push_back(open_.claim(call(Collective::allreduce, i, 1)));
+  for (std::size_t i = 0; i < 60; ++i) open_.release(claims[i * 7 % 60]);
+  EXPECT_EQ(open_.ranges(), 4u);
+  for (std::size_t i = 60; i < 64; ++i) {
+    EXPECT_NE(refusal(call(Collective::allreduce, i, 1)), "accepted") << i;
+  }
+  for (int round = 0; round < 1000; ++round) {
+    const std::size_t i = static_cast<std::size_t>(round) % 50;
+    const auto next = open_.claim(call(Collective::allreduce, i, 1));
+    EXPECT_EQ(open_.ranges(), 5u);
+    open_.release(next);
+  }
+  for (std::size_t i = 60; i < 64; ++i) open_.release(claims[i]);
+  EXPECT_EQ(open_.ranges(), 0u);
+  EXPECT_EQ(refusal(call(Collective::allreduce, 0, 64)), "accepted");
+}
+
 }  // namespace
 }  // namespace tributary::worker
