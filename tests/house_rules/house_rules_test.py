@@ -58,6 +58,9 @@ class HouseRules(unittest.TestCase):
     def test_product_code_is_in_plain_english(self):
         self.holds(wording.check_product)
 
+    def test_the_changelog_says_all_once(self):
+        self.holds(text_rules.check_changelog)
+
     def test_the_glossary_is_whole(self):
         self.holds(text_rules.check_glossary)
 
@@ -93,6 +96,7 @@ class HouseRules(unittest.TestCase):
 
     def test_architecture_names_files_that_exist(self):
         self.holds(structure.check_paths_in_architecture)
+        self.holds(structure.check_trips)
 
     def test_requirements_resolve(self):
         self.holds(requirements.check_requirements)

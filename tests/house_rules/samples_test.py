@@ -275,6 +275,11 @@ class Samples(unittest.TestCase):
         self.accepts(rule, "core/a.h", "int f();  // of a port\nbool nobody_listens();\n")
         self.accepts(rule, "tests/core/a.cc", "// " + "Of nobody.\n")
 
+    def test_changelog(self):
+        rule = text_rules.check_changelog
+        self.accepts(rule, "CHANGELOG.md", "- A new\n  option.\n- A new\n  port.\n")
+        self.finds(rule, "CHANGELOG.md", "## A\n- A new\n  option.\n\n## B\n- A new option.\n")
+
     def test_glossary(self):
         rule = text_rules.check_glossary
         rows = "".join(f"| **{term}** | one thing |\n" for term in text_rules._TERMS)
@@ -299,6 +304,14 @@ class Samples(unittest.TestCase):
         rule = structure.check_paths_in_architecture
         self.accepts(rule, "docs/architecture.md", "`core/a.h` and `core/`", others={"core/a.h": ""})
         self.finds(rule, "docs/architecture.md", "`core/gone.h`", others={"core/a.h": ""})
+
+    def test_trips_through_the_code(self):
+        rule = structure.check_trips
+        files = " ".join(f"`core/{name}.cc`" for name in "abcde")
+        trips = [f"**{trip}, on its way:** {files}\n\n" for trip in ("A contribution", "A `set`", "A tensor")]
+        self.accepts(rule, "docs/architecture.md", "".join(trips))
+        self.finds(rule, "docs/architecture.md", "".join(trips[:2]))
+        self.finds(rule, "docs/architecture.md", "".join(trips[:2]) + trips[2].replace("`core/e.cc`", "`core/a.cc`"))
 
     def test_build_differences(self):
         self.assertEqual(builds.differences({"a", "b"}, {"b", "c"}),

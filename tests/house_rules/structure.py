@@ -192,6 +192,23 @@ def check_paths_in_architecture(texts):
             for path in _CODE_PATH.findall(texts[page]) if path not in texts]
 
 
+_TRIPS = ("A contribution", "A `set`", "A tensor")
+
+
+def check_trips(texts):
+    """The three trips through the code name each of their files once."""
+    page = "docs/architecture.md"
+    found = []
+    for trip in _TRIPS:
+        told = re.search(rf"^\*\*{trip},.*?(?=\n\n|\Z)", texts[page], re.M | re.S)
+        paths = _CODE_PATH.findall(told.group()) if told else []
+        if len(paths) < 5:
+            found.append(f"{page}: no trip of {trip}")
+        found += [f"{page}: {path} is twice on the trip of {trip}"
+                  for path in sorted(set(paths)) if paths.count(path) > 1]
+    return found
+
+
 _LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)")
 
 

@@ -53,6 +53,14 @@ def check_wording(texts):
     return found
 
 
+def check_changelog(texts):
+    """Each entry is there once, in one section."""
+    entries = [" ".join(entry.split())
+               for entry in re.findall(r"^- .*(?:\n  .*)*", texts.get("CHANGELOG.md", ""), re.M)]
+    return [f"CHANGELOG.md: twice: {entry[:80]}" for entry in sorted(set(entries))
+            if entries.count(entry) > 1]
+
+
 def check_glossary(texts):
     """Each term of the project has one meaning, in one row."""
     if _GLOSSARY not in texts:
