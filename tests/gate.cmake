@@ -74,6 +74,8 @@ tributary_gate_cases(gate.torch torch.backend
   "torch/backend_test.py::test_case[all_reduce_types]"
   "torch/backend_test.py::test_case[callbacks_that_wait]"
   "torch/backend_test.py::test_case[power_sgd]"
+  "torch/backend_test.py::test_case[profiled]"
+  torch/backend_test.py::test_a_hook_trains_as_without_it
   torch/backend_test.py::test_a_result_that_lacks_a_rank_is_an_error_that_names_it
   torch/backend_test.py::test_a_sum_of_floats_that_lacks_a_rank_is_scaled_on_request
   torch/backend_test.py::test_an_error_names_both_types
