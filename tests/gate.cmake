@@ -41,7 +41,7 @@ tributary_gate(timing
   unit.manager unit.pool unit.poold unit.program unit.psd unit.python unit.task_cache
   unit.task_failures unit.task_publish unit.task_status unit.tasks unit.telemetry_ioam unit.testbed
   unit.worker unit.worker_memif docs.manager docs.mpi docs.names docs.operations docs.placement
-  docs.pool docs.readme docs.tasks mpi.mistakes mpi.solver system.allreduce system.doctor system.events
+  docs.pool docs.readme docs.tasks docs.torch mpi.mistakes mpi.solver system.allreduce system.doctor system.events
   system.failures system.fragments system.impostors system.named_sums system.names
   system.pool_interfaces system.simulation system.stragglers system.switch system.tasks
   system.telemetry system.telemetry_paths system.telemetryd torch.binding torch.environment)
