@@ -41,7 +41,7 @@ tributary_gate(timing
   unit.manager unit.pool unit.poold unit.program unit.psd unit.python unit.task_cache
   unit.task_failures unit.task_publish unit.task_status unit.tasks unit.telemetry_ioam unit.testbed
   unit.worker unit.worker_memif docs.manager docs.mpi docs.names docs.operations docs.placement
-  docs.pool docs.readme docs.tasks mpi.mistakes mpi.solver system.allreduce system.doctor system.events
+  docs.pool docs.readme docs.tasks docs.torch mpi.mistakes mpi.solver system.allreduce system.doctor system.events
   system.failures system.fragments system.impostors system.named_sums system.names
   system.pool_interfaces system.simulation system.stragglers system.switch system.tasks
   system.telemetry system.telemetry_paths system.telemetryd torch.binding torch.environment)
@@ -74,6 +74,8 @@ tributary_gate_cases(gate.torch torch.backend
   "torch/backend_test.py::test_case[all_reduce_types]"
   "torch/backend_test.py::test_case[callbacks_that_wait]"
   "torch/backend_test.py::test_case[power_sgd]"
+  "torch/backend_test.py::test_case[profiled]"
+  torch/backend_test.py::test_a_hook_trains_as_without_it
   torch/backend_test.py::test_a_result_that_lacks_a_rank_is_an_error_that_names_it
   torch/backend_test.py::test_a_sum_of_floats_that_lacks_a_rank_is_scaled_on_request
   torch/backend_test.py::test_an_error_names_both_types

@@ -3,6 +3,7 @@
 import signal
 from pathlib import Path
 
+import pytest
 from testbed.switch import Job
 
 FIVE = Path(__file__).resolve().parents[2] / "examples/two-level-5.yaml"
@@ -37,12 +38,15 @@ def test_a2_two_switches_share_every_op(make_bed, launch):
     assert min(shares) >= 0.45 * sum(shares), shares
 
 
-def test_a2_each_switch_of_several_has_a_tree_of_its_own(make_tree, launch_tree):
-    """Two leaves and two spines' worth of switches, twice: every shard goes up its own tree."""
-    trees = [make_tree(FIVE, "memif") for _ in range(2)]
-    topology = trees[0].topology
-    launcher = launch_tree(trees[0])
-    ranks = sorted(topology.ranks(1).items())
+@pytest.mark.parametrize("ports", ["veth", "memif"])
+def test_a2_each_switch_of_several_has_a_tree_of_its_own(make_tree, launch_tree, tmp_path, ports):
+    """Two switches below a root, twice: every shard goes up its own tree."""
+    other = tmp_path / "other.yaml"
+    other.write_text(FIVE.read_text().replace("10.77.", "10.78."))
+    first = make_tree(FIVE, ports)
+    trees = [first, make_tree(other, ports, beside=first if ports == "veth" else None)]
+    launcher = launch_tree(first)
+    ranks = sorted(first.topology.ranks(1).items())
     workers = [
         launcher.start_rank(rank, len(ranks), STEPS, 1, name,
                             address=",".join(tree.address(name) for tree in trees))
@@ -50,6 +54,10 @@ def test_a2_each_switch_of_several_has_a_tree_of_its_own(make_tree, launch_tree)
     ]
     for worker in workers:
         worker.finish()
+    for switch in first.topology.switches:
+        shares = [row["contributions"] for tree in trees for row in tree.show(switch, "jobs")
+                  if row["job"] == 1]
+        assert min(shares) >= 0.45 * sum(shares) > 0, (switch, shares)
 
 
 def test_a2_the_switch_that_died_is_named(make_bed, launch, gate):

@@ -29,6 +29,7 @@ from conftest import Ranks, Switch
         "callbacks_of_two_groups",
         "callbacks_within_join",
         "power_sgd",
+        "profiled",
     ],
 )
 def test_case(ranks, case):
@@ -38,6 +39,14 @@ def test_case(ranks, case):
 def test_a_callback_that_waits_in_vain_has_the_timeout(ranks):
     for text in ranks.run("a_callback_that_waits_in_vain")[:3]:
         assert "rank 3" in text, text
+
+
+@pytest.mark.parametrize("hook", ["bf16_hook", "block_scaled_hook"])
+def test_a_hook_trains_as_without_it(ranks, hook):
+    """Every rank has the same parameters, to the bit; with block-scaled sums on every run."""
+    runs = [digest for digests in ranks.run("a_hook_trains", hook) for digest in digests]
+    assert len(set(runs[::2])) == 1, "ranks have different bits"
+    assert hook == "bf16_hook" or len(set(runs)) == 1, "two runs have different bits"
 
 
 def test_power_sgd_trains_on_two_ranks(switch, directory):
@@ -188,31 +197,3 @@ def test_only_sums_of_floats_are_scaled(directory):
             assert len(texts) == 3
             for text in texts:
                 assert "the result lacks rank 1," in text, text
-
-
-def test_a_result_that_lacks_a_rank_is_an_error_that_names_it(directory):
-    """DDP would divide what is left of the sum by the number of all ranks."""
-    with degraded_ranks(directory) as (ranks, has_failed):
-        for text in ranks.run("late_rank", has_failed):
-            assert "the result lacks rank 1," in text, text
-
-
-def test_a_sum_of_floats_that_lacks_a_rank_is_scaled_on_request(directory):
-    with degraded_ranks(directory, TRIBUTARY_TORCH_DEGRADED="scale") as (ranks, fifo):
-        ranks.run("sums_that_lack_a_rank", fifo)
-
-
-def test_only_sums_of_floats_are_scaled(directory):
-    with degraded_ranks(directory, TRIBUTARY_TORCH_DEGRADED="scale") as (ranks, fifo):
-        for texts in ranks.run("results_that_no_count_mends", fifo):
-            assert len(texts) == 3
-            for text in texts:
-                assert "the result lacks rank 1," in text, text
-
-
-def test_thresholds_of_rank_0_hold_for_all(switch, directory):
-    ranks = Ranks(switch, directory, TRIBUTARY_TORCH_THRESHOLDS="allreduce=2000-4000")
-    try:
-        ranks.run("outside_thresholds")
-    finally:
-        ranks.stop()

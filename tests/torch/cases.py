@@ -1,6 +1,7 @@
 """What ranks do: each function runs on all of them, in a process group of its own."""
 
 import os
+from collections import Counter
 
 import torch
 import torch.distributed as dist
@@ -155,6 +156,25 @@ def many_in_flight(rank, size):
     tensor = operand(rank, 999, torch.float32)
     doubled = dist.all_reduce(tensor, async_op=True).get_future().then(lambda f: f.value()[0] * 2)
     assert torch.equal(doubled.wait(), 2 * operands(size, 999, torch.float32).sum(0))
+
+
+def profiled(rank, size):
+    """PyTorch's profiler shows the backend's calls under its name, and those of Gloo under Gloo's."""
+    with torch.autograd.profiler.profile() as profile:
+        works = [dist.all_reduce(torch.ones(4), async_op=True) for _ in range(2)]
+        for work in works:
+            work.wait()
+        dist.reduce(torch.ones(4), 0)
+        dist.broadcast(torch.ones(4), 0)
+        dist.all_gather([torch.empty(4) for _ in range(size)], torch.ones(4))
+        dist.reduce_scatter_tensor(torch.empty(1), torch.ones(size))
+        dist.barrier()
+        dist.gather(torch.ones(1), [torch.empty(1) for _ in range(size)] if rank == 0 else None)
+    names = Counter(event.name for event in profile.function_events)
+    shown = {name: count for name, count in names.items() if name.startswith(("tributary:", "gloo:"))}
+    assert shown == {"tributary:all_reduce": 2, "tributary:reduce": 1, "tributary:broadcast": 1,
+                     "tributary:all_gather": 1, "tributary:reduce_scatter": 1,
+                     "tributary:barrier": 1, "gloo:gather": 1}, shown
 
 
 def dropped_works(rank, size):

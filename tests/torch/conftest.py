@@ -54,6 +54,10 @@ class Switch:
         """As users give it: the same text on every rank."""
         return f"memif://{self.socket}?id={self._id}&switch={SWITCH}"
 
+    def address_of(self, job, port):
+        """Of one of a job's ports, where each has a number of its own."""
+        return f"memif://{self.socket}?id={job}{port}&switch={SWITCH}"
+
     def start(self):
         reading, writing = os.pipe()
         self._process = subprocess.Popen(
@@ -117,17 +121,22 @@ def environment(switch, **changes):
 
 
 class Ranks:
-    """Processes that stay: importing torch takes long. Each runs functions of cases.py by name."""
+    """Processes that stay: importing torch takes long. Each runs functions of cases.py by name.
 
-    def __init__(self, switch, directory, size=4, **changes):
+    `changes` of the environment are all ranks', `of_rank[RANK]` one rank's.
+    """
+
+    def __init__(self, switch, directory, size=4, of_rank=None, **changes):
         self._processes, self._pipes = [], []
+        self._logs = [tempfile.TemporaryFile(mode="a+") for _ in range(size)]
         for rank in range(size):
+            changes_here = {"RANK": str(rank), "WORLD_SIZE": str(size), "LOCAL_RANK": str(rank),
+                            **changes, **(of_rank or {}).get(rank, {})}
             with Listener(str(directory / f"rank{rank}.pipe")) as listener:
                 self._processes.append(subprocess.Popen(
                     [sys.executable, "-B", Path(__file__).with_name("rank_main.py"),
                      listener.address],
-                    env=environment(switch, RANK=str(rank), WORLD_SIZE=str(size),
-                                    LOCAL_RANK=str(rank), **changes),
+                    env=environment(switch, **changes_here), stderr=self._logs[rank],
                 ))
                 self._pipes.append(listener.accept())
         self._meetings = 0
@@ -153,6 +162,11 @@ class Ranks:
             assert how == "returned", what[2]
         return [what for _, what in answers]
 
+    def said(self, rank):
+        """The lines on its standard error so far."""
+        self._logs[rank].seek(0)
+        return self._logs[rank].read().splitlines()
+
     def kill(self, rank):
         self._processes[rank].kill()
         self._processes[rank].wait()
@@ -166,6 +180,9 @@ class Ranks:
             finally:
                 process.kill()
                 process.wait()
+        for rank, log in enumerate(self._logs):
+            sys.stderr.writelines(f"rank {rank}: {line}\n" for line in self.said(rank))
+            log.close()
 
 
 @pytest.fixture(scope="module")

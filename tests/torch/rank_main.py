@@ -14,6 +14,7 @@ import callback_cases
 import cases
 import closing_cases
 import group_cases
+import settings_cases
 
 
 def main():
@@ -25,7 +26,7 @@ def main():
                 name, meeting, arguments = pipe.recv()
             except EOFError:
                 return
-            modules = (cases, callback_cases, closing_cases, group_cases)
+            modules = (cases, callback_cases, closing_cases, group_cases, settings_cases)
             case = next(getattr(module, name) for module in modules if hasattr(module, name))
             try:
                 dist.init_process_group(

@@ -40,11 +40,13 @@ class TreeBed:
     def __init__(
         self, loop, path, ports="veth", impairment=None, job_options=None, assigned=False,
         telemetry=None, telemetry_http=None, managed=False, spare_cables=(),
+        beside=None,
     ):
         """`job_options`: keys of every job that replace what the file says. `assigned`:
         switches take jobs from a manager; `managed`: which is started, too, and the file's jobs
         are left out. `telemetry`: one packet in so many is sampled, and a telemetry server runs;
         `telemetry_http`: with its pages there.
+        `beside`: another tree, whose workers are this one's, too: each has a second port, eth1.
         `spare_cables`: (switch, port, lower switch, its port) that no switch uses at first."""
         self.loop = loop
         self._assigned = assigned or managed
@@ -52,6 +54,7 @@ class TreeBed:
         self.manager = None
         self._job_options = job_options or {}
         self._spare_cables = spare_cables
+        self._beside = beside
         self.ports = ports
         self.path = path
         self.build = build_directory()
@@ -214,11 +217,12 @@ class TreeBed:
         topology = self.topology
         for name in (*topology.switches, *topology.workers, *topology.servers):
             self.loop.check()
-            self._namespaces[name] = enter(Namespace())
+            shared = self._beside is not None and name in topology.workers
+            self._namespaces[name] = self._beside.namespace(name) if shared else enter(Namespace())
         for number, cable in enumerate(self.topology.cables):
             upper, lower = self._namespaces[cable.switch], self._namespaces[cable.below]
             link = self._link(cable.switch, cable.port)
-            end = self._link(cable.below, cable.uplink) if cable.uplink else "eth0"
+            end = self._link(cable.below, cable.uplink) if cable.uplink else self._nic(cable.below)
             if not self._runs_through_a_process(cable):
                 add_veth(upper, link, lower, end, cable.mtu)
             else:
@@ -298,14 +302,18 @@ class TreeBed:
             self._delayed[cable.name] = process
         return process
 
+    def _nic(self, host):
+        return "eth1" if self._beside is not None and host in self.topology.workers else "eth0"
+
     def _address(self, name):
         host = self._namespaces[name]
         address = (self.topology.workers | self.topology.servers)[name].get("address")
         if address is None:
             raise TopologyError(f"worker {name} has no address; the testbed gives it to its port")
-        host.run(["ip", "addr", "add", f"{address}/16", "dev", "eth0"])
+        host.run(["ip", "addr", "add", f"{address}/16", "dev", self._nic(name)])
         # Results come by multicast.
-        host.run(["ip", "route", "add", "224.0.0.0/4", "dev", "eth0"])
+        if self._nic(name) == "eth0":
+            host.run(["ip", "route", "add", "224.0.0.0/4", "dev", "eth0"])
 
     def _plug_unused_ports(self):
         """A driver wants its interface to exist, wherever it leads."""

@@ -1,0 +1,118 @@
+"""What ranks agree on before their first call, and what they say of it: thresholds, jobs, epochs."""
+
+import os
+import re
+import select
+from contextlib import ExitStack, contextmanager
+
+from conftest import LIMIT_S, Ranks, Switch
+
+
+@contextmanager
+def made(*arguments, **options):
+    ranks = Ranks(*arguments, **options)
+    try:
+        yield ranks
+    finally:
+        ranks.stop()
+
+
+def calls(ranks, rank, size=4):
+    """The lines of TRIBUTARY_TORCH_LOG=1, less what all lines of a rank begin with."""
+    pattern = re.compile(rf"tributary: rank {rank} of {size}, group \w+: (.*)")
+    return [match[1] for match in map(pattern.match, ranks.said(rank)) if match]
+
+
+def test_thresholds_and_job_of_rank_0_hold_for_all(switch, directory):
+    """The other ranks' variables would send each call elsewhere. The log says where each call went."""
+    own = {"TRIBUTARY_TORCH_THRESHOLDS": "allreduce=2000-4000", "TRIBUTARY_JOB": "2/4"}
+    others = {"TRIBUTARY_TORCH_THRESHOLDS": "allreduce=never", "TRIBUTARY_JOB": "1/4",
+              "TRIBUTARY_TORCH_LOG": "1"}
+    with made(switch, directory, of_rank={0: own}, **others) as ranks:
+        ranks.run("outside_thresholds")
+        for rank in range(4):
+            assert calls(ranks, rank) == [
+                "allreduce of 1000 B float32 (SUM): gloo (below the threshold of 2000 B)",
+                "allreduce of 2000 B float32 (SUM): switch, job 2 (within its thresholds)",
+                "allreduce of 4004 B float32 (SUM): gloo (above the threshold of 4000 B)",
+                "allreduce of 4 B bfloat16 (SUM): switch, job 2 (Gloo does not have it)",
+            ], rank
+
+
+def test_a_group_that_is_larger_than_its_job_is_refused(switch, directory):
+    """On every rank, also on those that the job has. Each says what the switch has against it."""
+    with made(switch, directory, TRIBUTARY_JOB="5") as ranks:
+        ranks.start("sums_once")
+        for rank in range(4):
+            how, what = ranks.receive(rank)
+            assert how == "raised", what
+            why = ("(job-size-mismatch): the switch has another worker count for this job" if rank < 2
+                   else "(bad-rank): the rank is outside the job, or not allowed on this port")
+            assert what[1] == f"job 5: the switch refused rank {rank} of 4 {why}", what
+
+
+class Run:
+    """The ranks of one of two runs that use the same job; each joins when it's told to."""
+
+    def __init__(self, ranks, size, folder):
+        self._ranks = ranks
+        fifos = [[str(folder / f"{name}{rank}") for name in ("gate", "joined")]
+                 for rank in range(size)]
+        for path in sum(fifos, []):
+            os.mkfifo(path)
+        # Open at both ends: neither side waits for the other one to open it.
+        self._open = [[os.open(path, os.O_RDWR) for path in pair] for pair in fifos]
+        ranks.start("join_when_told", fifos)
+
+    def join(self, rank):
+        os.write(self._open[rank][0], b"x")
+
+    def wait_until_joined(self, rank):
+        joined = self._open[rank][1]
+        assert select.select([joined], [], [], LIMIT_S)[0], f"rank {rank} has not joined"
+
+    def error(self, rank):
+        how, what = self._ranks.receive(rank)
+        assert how == "raised", what
+        return what[1]
+
+    def close(self):
+        for file in sum(self._open, []):
+            os.close(file)
+
+
+def test_processes_of_another_run_are_refused(directory):
+    """An old run's rank 1 has met the new run's rank 0, which died; now the others meet."""
+    here = directory / "runs"
+    here.mkdir()
+    with ExitStack() as stack:
+        # A rank that dies is known by its connection's end.
+        switch = Switch(here, {5: 2}, "lease: 1000s")
+        switch.start()
+        stack.callback(switch.stop)
+
+        def start(name, first_port):
+            folder = here / name
+            folder.mkdir()
+            addresses = {rank: {"TRIBUTARY_ADDRESS": switch.address_of(5, first_port + rank)}
+                         for rank in range(2)}
+            ranks = stack.enter_context(
+                made(switch, folder, 2, of_rank=addresses, TRIBUTARY_JOB="5"))
+            run = Run(ranks, 2, folder)
+            stack.callback(run.close)
+            return ranks, run
+
+        (_, old), (new_ranks, new) = start("old", 0), start("new", 2)
+        old.join(1)
+        new.join(0)
+        old.wait_until_joined(1)
+        new.wait_until_joined(0)
+        new_ranks.kill(0)
+        switch.wait_until_left(5)
+        old.join(0)
+        new.join(1)
+        for run in (old, new):
+            text = run.error(1)
+            found = re.fullmatch(r"rank 1 of group \w+ joined epoch (\d+) of its job, and rank 0 epoch "
+                                 r"(\d+): processes of another run use the same job", text)
+            assert found and found[1] != found[2], text
