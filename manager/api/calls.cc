@@ -12,6 +12,7 @@ grpc::StatusCode code_of(StoreError::Kind kind) {
     case StoreError::Kind::conflict: return grpc::StatusCode::ABORTED;
     case StoreError::Kind::full: return grpc::StatusCode::RESOURCE_EXHAUSTED;
     case StoreError::Kind::fenced:
+    case StoreError::Kind::held:
     case StoreError::Kind::gone: break;
   }
   return grpc::StatusCode::UNAVAILABLE;

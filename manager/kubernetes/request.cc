@@ -7,20 +7,20 @@
 namespace tributary::manager::kubernetes {
 namespace {
 
-struct Row {
+struct Route {
   Resource resource;
   const char* plural;
   const char* kind;
   bool spaced;   // belongs to a namespace
   bool grouped;  // of the API group
 };
-constexpr std::array kRows = {Row{Resource::pods, "pods", "Pod", true, false},
-                              Row{Resource::pod_groups, "podgroups", "PodGroup", true, true},
-                              Row{Resource::nodes, "nodes", "Node", false, false},
-                              Row{Resource::events, "events", "Event", true, false},
-                              Row{Resource::spaces, "namespaces", "Namespace", false, false}};
+constexpr std::array kRows = {Route{Resource::pods, "pods", "Pod", true, false},
+                              Route{Resource::pod_groups, "podgroups", "PodGroup", true, true},
+                              Route{Resource::nodes, "nodes", "Node", false, false},
+                              Route{Resource::events, "events", "Event", true, false},
+                              Route{Resource::spaces, "namespaces", "Namespace", false, false}};
 
-const Row& row_of(Resource resource) {
+const Route& row_of(Resource resource) {
   return kRows.at(static_cast<std::size_t>(resource));
 }
 
@@ -85,7 +85,7 @@ std::optional<Target> target_of(std::string_view path) {
     words.erase(words.begin(), words.begin() + 2);
   }
   if (words.empty() || words.size() > 3) return std::nullopt;
-  for (const Row& row : kRows) {
+  for (const Route& row : kRows) {
     if (words[0] != row.plural || row.grouped != grouped) continue;
     // One object of a kind that has namespaces is found in its own.
     if (row.spaced ? words.size() > 1 && !in_space : in_space) return std::nullopt;

@@ -28,7 +28,9 @@ auto translated(Action action) {
 }  // namespace
 
 SqliteStore::SqliteStore(const std::string& path, std::uint32_t most_pages)
-    : path_(path), database_(translated([&] { return database::Sqlite(path); })) {
+    : path_(path),
+      lock_(path + ".lock"),
+      database_(translated([&] { return database::Sqlite(path); })) {
   translated([&] { create(most_pages); });
 }
 

@@ -1,10 +1,15 @@
 // A store in one SQLite file, for one machine. Its log is written ahead (WAL) and flushed with each
 // commit: what was committed survives kill -9 and power loss. Any thread.
+//
+// One manager has it open: a lock on FILE.lock, which ends with its process, refuses a second one.
+// The term fences managers where that lock is of no use: a file system without locks, a lock file
+// that was deleted.
 #pragma once
 
 #include <mutex>
 
 #include "database/sqlite.h"
+#include "manager/store/lock_file.h"
 #include "manager/store/store.h"
 
 namespace tributary::manager {
@@ -12,7 +17,7 @@ namespace tributary::manager {
 class SqliteStore : public Store {
  public:
   // Creates the file where there is none. `most_pages`: of 4 KiB, that the file may have; 0: as
-  // many as the disk has. Throws StoreError.
+  // many as the disk has. Throws StoreError: `held` while another manager has it open.
   explicit SqliteStore(const std::string& path, std::uint32_t most_pages = 0);
 
   [[nodiscard]] std::uint64_t term() const override { return term_; }
@@ -30,6 +35,7 @@ class SqliteStore : public Store {
   void put(const Write& write);
 
   std::string path_;
+  LockFile lock_;     // before the file is touched
   std::mutex mutex_;  // one thread at a time uses the connection
   database::Sqlite database_;
   std::uint64_t term_ = 0;

@@ -39,6 +39,7 @@ class StoreError : public std::runtime_error {
   enum class Kind : std::uint8_t {
     conflict,  // a key has another revision
     fenced,    // another manager has opened the store since
+    held,      // another manager has the store open
     full,      // no room for the commit
     gone       // the store cannot be read or written
   };

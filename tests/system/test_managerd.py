@@ -279,10 +279,27 @@ def test_the_example_of_twelve_workers_as_a_job(make_tree, tmp_path, launch_tree
         rank.finish()
 
 
+def test_a_second_manager_of_a_store_is_refused(cluster):
+    second = cluster.bed.start(
+        "second",
+        [
+            binary(cluster.bed.build, "tributary-managerd"),
+            *("--store", f"sqlite:{cluster.folder}/state.db"),
+            *("--topology", cluster.bed.run / "topology.yaml", "--tenants", cluster.tenants),
+            *("--socket", cluster.folder / "second.sock", "--http", "127.0.0.1:0"),
+        ],
+        "manager",
+    )
+    assert second.wait_exit(LIMIT_S) == 1
+    assert "another manager has it locked (process" in second.text()
+    assert cluster.healthz() == (200, "ok\n")
+
+
 def test_an_older_manager_decides_nothing_more(cluster, bed):
     old = cluster.manager
     assert cluster.healthz() == (200, "ok\n")
     newer = cluster.folder / "newer.sock"
+    (cluster.folder / "state.db.lock").unlink()
     cluster.start_manager(socket=newer)
     cluster.manager = old
     done = cluster.run("job", "submit", cluster.request(JOB))

@@ -153,6 +153,7 @@ TEST(Server, T13_StragglersAreNamedTheLatestFirst) {
 
 TEST(Server, AStoreOfAnotherManagerIsUnavailable) {
   Bed bed;
+  delete_lock(bed.scratch.file());
   const SqliteStore next(bed.scratch.file());
   EXPECT_THAT(
       bed.error_of("Jobs.Submit", {{"request", "tenant: a\njob: {name: one, workers: 2}\n"}}),

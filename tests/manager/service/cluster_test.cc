@@ -225,6 +225,7 @@ TEST(Cluster, AManagerThatOthersFollowSaysSo) {
   const Scratch scratch;
   Bed old(128, scratch.file());
   EXPECT_EQ(old.cluster.trouble(), "");
+  delete_lock(scratch.file());
   const Bed next(128, scratch.file());
   EXPECT_THROW(old.cluster.submit(request("one", 2), "f", old.now), StoreError);
   EXPECT_NE(old.cluster.trouble(), "");
@@ -239,6 +240,7 @@ TEST(Cluster, AnIdleManagerNoticesThatOthersFollow) {
   Bed old(128, scratch.file());
   old.cluster.advance(old.now);
   EXPECT_EQ(old.cluster.trouble(), "");
+  delete_lock(scratch.file());
   const Bed next(128, scratch.file());
   EXPECT_THROW(old.cluster.advance(old.now), StoreError);
   EXPECT_THAT(old.cluster.trouble(), HasSubstr("has opened it"));

@@ -162,6 +162,7 @@ TEST(PodJobs, C2_AFencedManagerPlacesNeither) {
   const Scratch scratch;
   Manager old(scratch.file());
   old.report();
+  delete_lock(scratch.file());
   SqliteStore next(scratch.file());
   EXPECT_THROW(old.create("j", 2), StoreError);
   EXPECT_EQ(old.jobs(), 0u);

@@ -96,6 +96,7 @@ TEST(PodService, AFencedManagerClaimsNothing) {
   Bed bed;
   bed.report(PodPhase::running);
   bed.create(npu_pod("a"));
+  delete_lock(bed.scratch.file());
   SqliteStore other(bed.scratch.file());
   EXPECT_THROW(bed.service->schedule({}, bed.now), StoreError);
   EXPECT_TRUE(other.list("claims/").empty());

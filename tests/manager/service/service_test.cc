@@ -87,6 +87,7 @@ TEST(Service, AnOlderManagerDecidesNothingMore) {
   const Scratch scratch;
   Manager old(scratch.file());
   old.submit("one", 2);
+  delete_lock(scratch.file());
   Manager next(scratch.file());
   EXPECT_THROW(old.service.submit(request("two", 2), "job.yaml", {}), StoreError);
   EXPECT_EQ(old.service.admission().jobs().size(), 1u);

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdio>
+#include <memory>
 
 #include "tests/manager/store/scratch.h"
 
@@ -57,11 +58,32 @@ TEST(SqliteStore, AnOlderManagerDecidesNothingMore) {
   SqliteStore old(scratch.file());
   Writer writer(old, {""});
   writer.commit(std::vector<Write>{{"a", "1", 0}});
+  delete_lock(scratch.file());
   SqliteStore next(scratch.file());
   EXPECT_GT(next.term(), old.term());
   EXPECT_EQ(kind_of(writer, {{"b", "1", 0}}), StoreError::Kind::fenced);
   EXPECT_FALSE(next.get("b").has_value());
   EXPECT_EQ(next.get("a")->value, "1");
+}
+
+TEST(SqliteStore, ASecondManagerIsRefusedAndTheFirstDecidesOn) {
+  const Scratch scratch;
+  auto first = std::make_unique<SqliteStore>(scratch.file());
+  const std::uint64_t term = first->term();
+  try {
+    const SqliteStore second(scratch.file());
+    FAIL() << "two managers have it open";
+  } catch (const StoreError& error) {
+    EXPECT_EQ(error.kind(), StoreError::Kind::held);
+    EXPECT_THAT(error.what(), testing::HasSubstr("(process " + std::to_string(getpid()) + ")"));
+  }
+  {
+    Writer writer(*first, {""});
+    EXPECT_EQ(writer.commit(std::vector<Write>{{"a", "1", 0}}).size(), 1u);
+  }
+  first.reset();
+  const SqliteStore second(scratch.file());
+  EXPECT_EQ(second.term(), term + 1) << "the refused one has taken no term";
 }
 
 TEST(SqliteStore, AFullStoreSaysSoAndKeepsWhatItHas) {
