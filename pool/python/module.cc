@@ -191,6 +191,7 @@ PYBIND11_MODULE(_pool, m) {
       .def("register_buffer", &register_buffer)
       .def("unregister_buffer", &unregister_buffer)
       .def("counters", &counters_of)
+      .def("metrics", &Loader::metrics, py::call_guard<py::gil_scoped_release>())
       .def("nodes", &nodes_of);
   py::class_<PythonGpu>(m, "Gpu")
       .def(py::init<std::shared_ptr<Loader>, std::uint64_t>(),
