@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy
 import pytest
 
-from bed import BUILD, PoolBed, package
+from bed import BUILD, PoolBed, package, program
 from stores import KEY, SECRET, S3, WebHdfs
 
 FOLDER = package()
@@ -208,6 +208,22 @@ def test_a_state_does_not_count_what_was_loaded_ahead(bed):
     for number in range(1, 4):
         next(iterator)
         assert loader.state_dict()["position"] == 5 * number
+
+
+def test_a_c_program_reads_the_records_that_python_would(bed):
+    for rank in range(3):
+        pool, expected = Pool(bed.config), []
+        pool.start_epochs(seed=1, rank=rank, ranks=3)
+        while (batch := pool.load(7)) is not None:
+            expected += batch.ids
+        done = subprocess.run([program("pool_epoch"), bed.config, "7", str(rank), "3"],
+                              capture_output=True, text=True, timeout=60, check=False)
+        data = [record(number) for number in expected]
+        assert done.stdout == (f"20 records in 3 loads, {sum(map(len, data))} bytes, "
+                               f"their sum is {sum(map(sum, data))}\n"), done.stderr
+    done = subprocess.run([program("pool_epoch"), bed.config], capture_output=True, text=True, timeout=60,
+                          check=False)
+    assert done.returncode == 1 and "256 records is beyond the epoch" in done.stderr
 
 
 def listed_metrics():
