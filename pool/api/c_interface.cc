@@ -1,35 +1,21 @@
 // tributary_pool.h over Loader and AsyncLoader: turns exceptions into statuses and texts.
 #include <algorithm>
 #include <cstring>
-#include <stdexcept>
 #include <string>
 
-#include "pool/api/tributary_pool.h"
-#include "pool/loader/async_loader.h"
-#include "pool/loader/loader.h"
+#include "pool/api/handle.h"
 
-struct tributary_pool {
-  explicit tributary_pool(const char* config_path)
-      : loader(tributary::pool::load_pool_config(config_path)), async(loader) {}
-  tributary::pool::Loader loader;
-  tributary::pool::AsyncLoader async;  // after the loader, which it uses
-};
-
+namespace tributary::pool {
 namespace {
-
-using Targets = std::vector<std::span<std::byte>>;
 
 thread_local std::string last_error;
 
-struct Problem {
-  tributary_pool_status status;
-  std::string text;
-};
+}  // namespace
 
 Problem problem_of(const std::exception_ptr& thrown) {
   try {
     std::rethrow_exception(thrown);
-  } catch (const tributary::pool::LoadError& error) {
+  } catch (const LoadError& error) {
     return {TRIBUTARY_POOL_UNREADABLE, error.what()};
   } catch (const std::logic_error& error) {  // out_of_range, length_error, invalid_argument
     return {TRIBUTARY_POOL_INVALID_ARGUMENT, error.what()};
@@ -40,21 +26,19 @@ Problem problem_of(const std::exception_ptr& thrown) {
   }
 }
 
-template <typename Function>
-tributary_pool_status guard(Function&& function) noexcept {
-  try {
-    function();
-    return TRIBUTARY_POOL_OK;
-  } catch (...) {
-    Problem problem = problem_of(std::current_exception());
-    last_error = std::move(problem.text);
-    return problem.status;
-  }
+tributary_pool_status keep_problem() noexcept {
+  Problem problem = problem_of(std::current_exception());
+  last_error = std::move(problem.text);
+  return problem.status;
 }
 
-void require(bool good, const char* text) {
-  if (!good) throw std::invalid_argument(text);
-}
+}  // namespace tributary::pool
+
+namespace {
+
+using tributary::pool::guard;
+using tributary::pool::require;
+using Targets = std::vector<std::span<std::byte>>;
 
 Targets targets_of(std::size_t count, void* const* targets, const std::size_t* sizes) {
   require(count == 0 || (targets != nullptr && sizes != nullptr), "targets or sizes are NULL");
@@ -134,7 +118,7 @@ tributary_pool_status tributary_pool_get_batch_async(tributary_pool* pool, const
     pool->async.get_batch({ids, ids + count}, targets_of(count, targets, sizes),
                           [done, context](const std::exception_ptr& thrown) {
                             if (!thrown) return done(context, TRIBUTARY_POOL_OK, nullptr);
-                            const Problem problem = problem_of(thrown);
+                            const auto problem = tributary::pool::problem_of(thrown);
                             done(context, problem.status, problem.text.c_str());
                           });
   });
@@ -162,7 +146,7 @@ tributary_pool_status tributary_pool_get_stats(const tributary_pool* pool,
 }
 
 const char* tributary_pool_last_error(void) {
-  return last_error.c_str();
+  return tributary::pool::last_error.c_str();
 }
 
 }  // extern "C"

@@ -83,6 +83,54 @@ tributary_pool_status tributary_pool_get_batch_async(tributary_pool* pool, const
 /* Until all that was begun before is done. */
 tributary_pool_status tributary_pool_wait(tributary_pool* pool);
 
+/* Treatment of records that do not fill a turn of all ranks. */
+typedef enum tributary_pool_uneven {
+  TRIBUTARY_POOL_CONFIGURED = 0, /* as `load.pad` of the pool's file says: PAD or KEEP */
+  TRIBUTARY_POOL_PAD = 1,        /* the epoch's first records come again */
+  TRIBUTARY_POOL_DROP = 2,       /* the epoch's last records are left out */
+  TRIBUTARY_POOL_KEEP = 3        /* each comes once, so that ranks differ by one */
+} tributary_pool_uneven;
+
+/* Order of a process's records. */
+typedef struct tributary_pool_epochs {
+  size_t struct_size; /* set by the caller: sizeof(tributary_pool_epochs) */
+  uint64_t seed;      /* decides the order; the same on every rank */
+  uint64_t rank;      /* of this process */
+  uint64_t ranks;     /* processes that share the records, at least 1 */
+  int in_order;       /* 0: shuffled; else by id */
+  int uneven;         /* a tributary_pool_uneven */
+} tributary_pool_epochs;
+
+/* Place of a record in the buffer that it was loaded into. */
+typedef struct tributary_pool_record {
+  uint64_t id;
+  uint64_t offset; /* a multiple of 64 */
+  uint64_t length;
+} tributary_pool_record;
+
+/* Begins with the first epoch. NULL, and a pool for which this was not called: seed 0, rank 0 of 1,
+ * shuffled. */
+tributary_pool_status tributary_pool_start_epochs(tributary_pool* pool,
+                                                  const tributary_pool_epochs* epochs);
+/* The next records that tributary_pool_load() with this amount brings: how many, and how many bytes
+ * they take in a buffer. A count of 0 is the end of the epoch. Moves nothing.
+ * amount: a number of records, "4096", or of bytes, "64 MiB"; NULL: `load.amount` of the file. */
+tributary_pool_status tributary_pool_next(tributary_pool* pool, const char* amount, size_t* count,
+                                          size_t* bytes);
+/* Loads this process's next records into `target`, and says where each is. Where the epoch is over,
+ * the count is 0 once, and the next call begins the next epoch. `target` and `records`, of
+ * `capacity` places, must have room for what tributary_pool_next() says: where they have not,
+ * nothing is loaded and nothing moves. After TRIBUTARY_POOL_UNREADABLE the pool stands behind these
+ * records, and those that could be read are there. */
+tributary_pool_status tributary_pool_load(tributary_pool* pool, const char* amount, void* target,
+                                          size_t bytes, tributary_pool_record* records,
+                                          size_t capacity, size_t* count);
+/* The place to go on from, in this process or another with the same tributary_pool_epochs. */
+tributary_pool_status tributary_pool_get_position(tributary_pool* pool, uint64_t* epoch,
+                                                  uint64_t* position);
+tributary_pool_status tributary_pool_set_position(tributary_pool* pool, uint64_t epoch,
+                                                  uint64_t position);
+
 tributary_pool_status tributary_pool_get_stats(const tributary_pool* pool,
                                                tributary_pool_stats* stats);
 

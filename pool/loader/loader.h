@@ -24,23 +24,11 @@
 #include <string>
 #include <vector>
 
+#include "pool/loader/load_counters.h"
 #include "pool/loader/manifest_file.h"
 #include "pool/loader/pool_config.h"
 
 namespace tributary::pool {
-
-struct LoadCounters {
-  std::uint64_t hits = 0;    // records from the pool
-  std::uint64_t misses = 0;  // records from the store
-  std::uint64_t pool_bytes = 0;
-  std::uint64_t store_bytes = 0;
-  std::uint64_t stale = 0;          // entries that were out of date
-  std::uint64_t corrupt = 0;        // records whose CRC was wrong
-  std::uint64_t node_failures = 0;  // nodes that died, or could not be reached
-  std::uint64_t batches = 0;
-  std::uint64_t batch_ns = 0;  // sum over batches
-  std::uint64_t slowest_batch_ns = 0;
-};
 
 struct NodeState {
   std::string name;
@@ -70,7 +58,7 @@ class Session;
 class Loader {
  public:
   // Reads the manifest; nodes are connected at the first load, which waits for them up to 3 s.
-  // Throws std::runtime_error.
+  // Throws std::runtime_error, also if the configuration's metrics_folder is none.
   explicit Loader(PoolConfig config, MakeDomain make_domain = make_read_domain);
   ~Loader();
   Loader(const Loader&) = delete;
@@ -106,6 +94,8 @@ class Loader {
   }
 
   [[nodiscard]] LoadCounters counters() const;
+  // The same, and how long batches took, in Prometheus' text format.
+  [[nodiscard]] std::string metrics() const;
   // Connects to nodes that are not connected yet; waits up to 3 s for them, beside loads.
   std::vector<NodeState> nodes();
 
@@ -113,7 +103,12 @@ class Loader {
   struct Own;
   using Buffers = std::vector<std::span<std::byte>>;
   Own& own();
+  [[nodiscard]] Own* known_own() const;
   Session& session();
+  template <typename Read>
+  auto counted(Read read);
+  template <typename Use>
+  auto observe(Use use) const;
 
   PoolConfig config_;
   MakeDomain make_domain_;

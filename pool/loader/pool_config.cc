@@ -86,6 +86,9 @@ const Fields<LoadConfig>& load_fields() {
       scalar(
           "pad", &L::pad, boolean(),
           "Ranks get equally many records of an epoch: its first records come again where needed."),
+      scalar("metrics_folder", &L::metrics_folder, absolute_path(),
+             "Folder of node_exporter's textfile collector, in which each process that loads keeps "
+             "a file of its metrics. Without it they write none."),
   };
   return fields;
 }

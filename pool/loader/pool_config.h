@@ -46,7 +46,8 @@ struct LoadConfig {
   Amount amount;
   std::string target = "host";  // or gpu:N
   GpuPath gpu_path = GpuPath::bounce;
-  bool pad = true;  // ranks have equally many records; see Uneven
+  bool pad = true;             // ranks have equally many records; see Uneven
+  std::string metrics_folder;  // of loaders' metrics; empty: they write none
   bool operator==(const LoadConfig&) const = default;
 };
 

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 
+#include "pool/loader/epoch_loader.h"
 #include "pool/loader/gpu_target.h"
 #include "pool/loader/loader.h"
 #include "pool/loader/sampler.h"
@@ -43,17 +44,10 @@ void get_batch(Loader& loader, const std::vector<std::uint64_t>& ids, const py::
   loader.get_batch(ids, targets);
 }
 
-// The places of records in one buffer, at multiples of 64 bytes: (offsets, lengths, bytes).
-py::tuple plan(const Loader& loader, const std::vector<std::uint64_t>& ids) {
-  std::vector<std::uint64_t> offsets;
-  std::vector<std::uint64_t> lengths;
-  std::uint64_t end = 0;
-  for (const std::uint64_t id : ids) {
-    offsets.push_back(end);
-    lengths.push_back(loader.length(id));
-    end += (lengths.back() + 63) / 64 * 64;
-  }
-  return py::make_tuple(offsets, lengths, end);
+// The places of records in one buffer: (offsets, lengths, bytes).
+py::tuple plan(const Loader& loader, std::vector<std::uint64_t> ids) {
+  const RecordPlaces places = places_of(loader, std::move(ids));
+  return py::make_tuple(places.offsets, places.lengths, places.bytes);
 }
 
 // GPU memory as targets; one object for each GPU of a process.
@@ -191,6 +185,7 @@ PYBIND11_MODULE(_pool, m) {
       .def("register_buffer", &register_buffer)
       .def("unregister_buffer", &unregister_buffer)
       .def("counters", &counters_of)
+      .def("metrics", &Loader::metrics, py::call_guard<py::gil_scoped_release>())
       .def("nodes", &nodes_of);
   py::class_<PythonGpu>(m, "Gpu")
       .def(py::init<std::shared_ptr<Loader>, std::uint64_t>(),

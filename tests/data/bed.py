@@ -28,7 +28,7 @@ def package():
 
 def program(name):
     """CMake's build has all programs in bin/, meson's each beside its sources."""
-    for folder in ("bin", "tools"):
+    for folder in ("bin", "tools", "examples"):
         if (BUILD / folder / name).exists():
             return str(BUILD / folder / name)
     raise FileNotFoundError(f"{BUILD}: no {name}; build it first")

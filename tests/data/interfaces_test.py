@@ -9,6 +9,7 @@ import importlib.util
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
 import threading
@@ -18,7 +19,7 @@ from pathlib import Path
 import numpy
 import pytest
 
-from bed import BUILD, PoolBed, package
+from bed import BUILD, PoolBed, package, program
 from stores import KEY, SECRET, S3, WebHdfs
 
 FOLDER = package()
@@ -207,6 +208,68 @@ def test_a_state_does_not_count_what_was_loaded_ahead(bed):
     for number in range(1, 4):
         next(iterator)
         assert loader.state_dict()["position"] == 5 * number
+
+
+def test_a_c_program_reads_the_records_that_python_would(bed):
+    for rank in range(3):
+        pool, expected = Pool(bed.config), []
+        pool.start_epochs(seed=1, rank=rank, ranks=3)
+        while (batch := pool.load(7)) is not None:
+            expected += batch.ids
+        done = subprocess.run([program("pool_epoch"), bed.config, "7", str(rank), "3"],
+                              capture_output=True, text=True, timeout=60, check=False)
+        data = [record(number) for number in expected]
+        assert done.stdout == (f"20 records in 3 loads, {sum(map(len, data))} bytes, "
+                               f"their sum is {sum(map(sum, data))}\n"), done.stderr
+    done = subprocess.run([program("pool_epoch"), bed.config], capture_output=True, text=True, timeout=60,
+                          check=False)
+    assert done.returncode == 1 and "256 records is beyond the epoch" in done.stderr
+
+
+def listed_metrics():
+    """name → (type, labels), of the handbook."""
+    page = (Path(__file__).resolve().parents[2] / "docs/operating/pool-metrics.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(tributary_pool_loader_\w+)` \| (\w+) \| ([\w, ]+) \|", page, re.M)
+    return {name: (kind, set(labels.split(", "))) for name, kind, labels in rows}
+
+
+LOADS = """
+import sys
+sys.path[:0] = {path!r}
+import bed
+bed.package()
+from tributary.data import Pool
+pool = Pool({config!r})
+pool.get_batch(range({records}))
+"""
+
+
+def test_processes_that_load_keep_metrics_for_node_exporter(tmp_path, bed):
+    folder = tmp_path / "textfile"
+    folder.mkdir()
+    config = tmp_path / "loaders.yaml"
+    config.write_text(bed.config.read_text() + f"  load: {{metrics_folder: {folder}}}\n")
+    pool = Pool(config)
+    pool.get_batch(range(10))
+    bed.command("evict")
+    script = LOADS.format(path=[str(Path(__file__).parent)], config=str(config), records=3)
+    subprocess.run([sys.executable, "-B", "-c", script], timeout=100, check=True)
+    texts = [file.read_text() for file in sorted(folder.glob("*.prom"))]
+    for number, (text, source, records) in enumerate(zip(texts, ("pool", "store"), (10, 3), strict=True)):
+        assert (f'records_total{{pool="test",process="{number}",source="{source}"}} {records}\n') in text
+    data = sum(len(record(number)) for number in range(3))
+    assert f'bytes_total{{pool="test",process="1",source="store"}} {data}\n' in texts[1]
+    for text in (*texts, pool.metrics()):
+        done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True,
+                              timeout=60, check=False)
+        assert done.returncode == 0 and not done.stderr + done.stdout, done.stderr + done.stdout
+    kinds = dict(re.findall(r"^# TYPE (\w+) (\w+)$", texts[0], re.M))
+    labels = {name: set(re.findall(r"(\w+)=", " ".join(re.findall(rf"^{name}(?:_sum)?{{(.*)}}", texts[0], re.M))))
+              for name in kinds}
+    assert {name: (kind, labels[name]) for name, kind in kinds.items()} == listed_metrics()
+    with pytest.raises(RuntimeError, match="pool.load.metrics_folder /nowhere"):
+        config.write_text(config.read_text().replace(str(folder), "/nowhere"))
+        Pool(config)
 
 
 GPU = """

@@ -32,9 +32,10 @@ def read(path):
 
 
 def exported():
-    """Metrics of the switch, as the handbook lists them, and of the other daemons."""
-    names = set(re.findall(r"^\| `(tributary_\w+)`", read(os.path.join(TOP, "docs/operating/metrics.md")),
-                           re.M))
+    """Metrics of the switch and the pool's loaders, as the handbook lists them, and of the other daemons."""
+    names = set()
+    for page in ("metrics.md", "pool-metrics.md"):
+        names |= set(re.findall(r"^\| `(tributary_\w+)`", read(os.path.join(TOP, "docs/operating", page)), re.M))
     for path in glob.glob(os.path.join(TOP, "tools/psd/*.cc")) + glob.glob(os.path.join(TOP, "tools/telemetryd/*.cc")) \
             + glob.glob(os.path.join(TOP, "tools/poold/*.cc")):
         names |= set(re.findall(r'"(tributary_\w+)"', read(path)))
@@ -72,7 +73,7 @@ def queries():
 def test_dashboards_are_whole():
     boards = dashboards()
     assert set(boards) == {f"tributary-{name}" for name in
-                           ("overview", "job", "stragglers", "internals", "telemetry")}
+                           ("overview", "job", "stragglers", "internals", "telemetry", "pool")}
     for name, board in boards.items():
         assert board["uid"] == name and "tributary" in board["tags"]
         variables = {variable["name"] for variable in board["templating"]["list"]}

@@ -25,7 +25,7 @@ const std::string kGood = R"(pool:
   dataset: {store: "file:///data", manifest: /m, format: fixed, record_bytes: 784, header_bytes: 16}
   eviction: {policy: oldest, high_water: 80, lease: 3s}
   prefetch: {parallel: 3, retries: 1, on_damaged: stop, stall_timeout: 4s}
-  load: {amount: 64 MiB, target: "gpu:1", gpu_path: direct, pad: false}
+  load: {amount: 64 MiB, target: "gpu:1", gpu_path: direct, pad: false, metrics_folder: /run/prom}
 )";
 
 std::string problem_with(const std::string& from, const std::string& to) {
@@ -51,6 +51,7 @@ TEST(PoolConfig, L3ReadsEveryKeyAndWritesItAgain) {
   EXPECT_EQ(config.load.target, "gpu:1");
   EXPECT_EQ(config.load.gpu_path, GpuPath::direct);
   EXPECT_FALSE(config.load.pad);
+  EXPECT_EQ(config.load.metrics_folder, "/run/prom");
   EXPECT_EQ(dump(parse_pool_config(dump(config), "again")), dump(config));
 }
 

@@ -164,6 +164,13 @@ class Pool:
         """Counters of this process, as a dict: hits, misses, pool_bytes, store_bytes, corrupt, ..."""
         return self._loader.counters()
 
+    def metrics(self):
+        """The same, and how long batches took, in Prometheus' text format.
+
+        Where the pool's file has `load.metrics_folder`, a file there has them, too.
+        """
+        return self._loader.metrics()
+
     def nodes(self):
         """Nodes of the pool, as dicts: name, up, transport, problem."""
         return self._loader.nodes()
