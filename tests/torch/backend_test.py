@@ -30,6 +30,7 @@ from conftest import Ranks, Switch
         "callbacks_within_join",
         "power_sgd",
         "profiled",
+        "groups_end_after_calls_of_gloo",
     ],
 )
 def test_case(ranks, case):

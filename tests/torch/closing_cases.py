@@ -85,3 +85,12 @@ def close_within_a_call(rank, size):
         work = tributary.torch.allreduce_block_scaled(gaps)
     assert mode.closed
     return error_of(work.wait)
+
+
+def groups_end_after_calls_of_gloo(rank, size):
+    """Gloo's threads free the tensors of the last call while the group ends."""
+    for _ in range(20):
+        group = dist.new_group()
+        dist.gather(torch.ones(1), [torch.ones(1) for _ in range(size)] if rank == 0 else None,
+                    group=group)
+        dist.destroy_process_group(group)

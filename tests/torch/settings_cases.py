@@ -2,7 +2,17 @@
 
 import torch
 import torch.distributed as dist
+import tributary.torch
 from tributary.torch.binding import Agreement
+
+
+def a_second_group_without_a_job(rank, size):
+    dist.all_reduce(torch.ones(1))
+    assert tributary.torch.calls() == (1, 0)
+    second = dist.new_group()
+    tensor = torch.ones(1)
+    dist.all_reduce(tensor, group=second)
+    assert tensor.item() == size and tributary.torch.calls(second) == (0, 1)
 
 
 def join_when_told(rank, size, fifos):

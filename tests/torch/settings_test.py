@@ -39,6 +39,21 @@ def test_thresholds_and_job_of_rank_0_hold_for_all(switch, directory):
             ], rank
 
 
+def test_a_group_without_a_job_says_so(switch, directory):
+    """Once, on rank 0; the log says it for each call."""
+    with made(switch, directory, TRIBUTARY_JOB="2/4", TRIBUTARY_TORCH_LOG="1") as ranks:
+        ranks.run("a_second_group_without_a_job")
+        why = r"no job is left for a group of 4 ranks \(TRIBUTARY_JOB has 2\)"
+        for rank in range(4):
+            first, second = calls(ranks, rank)
+            assert first == "allreduce of 4 B float32 (SUM): switch, job 2 (within its thresholds)"
+            assert re.fullmatch(rf"allreduce of 4 B float32 \(SUM\): gloo \({why}\)", second)
+            said = [line for line in ranks.said(rank) if "all its calls" in line]
+            assert len(said) == (rank == 0), said
+        text = rf"tributary: group \w+: {why}; all its calls go to Gloo"
+        assert re.fullmatch(text, *[line for line in ranks.said(0) if "all its calls" in line])
+
+
 def test_a_group_that_is_larger_than_its_job_is_refused(switch, directory):
     """On every rank, also on those that the job has. Each says what the switch has against it."""
     with made(switch, directory, TRIBUTARY_JOB="5") as ranks:

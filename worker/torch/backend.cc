@@ -52,6 +52,8 @@ Backend::~Backend() {
       all_backends().erase(this);
     }
     end();
+    // Ends its threads, which may have to free tensors of Python's, with the interpreter's lock.
+    inner_.reset();
   });
 }
 

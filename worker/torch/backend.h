@@ -122,7 +122,7 @@ class Backend final : public BackendBase {
                             std::chrono::milliseconds timeout, c10d::OpType type);
 
   const BackendOptions options_;
-  const BackendPointer inner_;
+  BackendPointer inner_;
   Membership membership_;
   const std::shared_ptr<Completer> completer_ = std::make_shared<Completer>();
   mutable std::mutex mutex_;
