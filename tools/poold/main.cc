@@ -9,6 +9,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "control/http/metrics_server.h"
 #include "tools/cli/app.h"
 #include "tools/daemon/daemon.h"
 #include "tools/poold/metrics.h"
@@ -39,8 +40,9 @@ std::size_t place_of(const pool::PoolConfig& config, const std::string& name) {
 int serve(const pool::PoolConfig& config, const Options& options) {
   tools::Daemon daemon;
   const NodeServer server(config, place_of(config, options.node));
-  std::optional<MetricsServer> metrics;
-  if (!server.node().metrics_listen.empty()) metrics.emplace(server.node().metrics_listen, server);
+  std::optional<control::MetricsServer> metrics;
+  if (const std::string& listen = server.node().metrics_listen; !listen.empty())
+    metrics.emplace("metrics_listen", listen, std::make_shared<Metrics>(server));
   const NodeStatus status = server.status();
   std::printf("%s of pool %s listens at %s, is read by %s; %s, %llu records\n",
               server.node().name.c_str(), config.name.c_str(), server.node().address.c_str(),

@@ -17,7 +17,7 @@
 #include "config/server/server_config.h"
 #include "config/text/codec.h"
 #include "control/change/request.h"
-#include "control/metrics/metrics.h"
+#include "control/http/metrics_server.h"
 #include "control/socket/socket_server.h"
 #include "tools/cli/app.h"
 #include "tools/daemon/daemon.h"
@@ -94,7 +94,7 @@ int serve(const config::ServerConfig& config, const Options& options) {
   Show show(loop, config, port);
   std::optional<control::MetricsServer> metrics;
   if (!config.metrics_listen.empty())
-    metrics.emplace(config.metrics_listen, std::make_shared<Metrics>(loop, port));
+    metrics.emplace("metrics.listen", config.metrics_listen, std::make_shared<Metrics>(loop, port));
   std::thread thread([&loop] { loop.run(); });
   std::optional<control::SocketServer> socket;
   const auto stop = [&] {

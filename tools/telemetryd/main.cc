@@ -196,7 +196,7 @@ int run(const Options& options) {
     }
     std::optional<dataplane::PeriodicThread> keeper;
     if (kept) keeper.emplace(pause_of(options.history), [&] { keep(*history, receiver); });
-    const control::MetricsServer http(options.http,
+    const control::MetricsServer http("--http", options.http,
                                       std::make_shared<ReceiverMetrics>(receiver, watched, history),
                                       pages(receiver, watched, history));
     std::printf("reports at UDP port %d of %zu switches, HTTP port %d\n", receiver.port(),
