@@ -12,6 +12,7 @@
 #include "control/http/metrics_server.h"
 #include "tools/cli/app.h"
 #include "tools/daemon/daemon.h"
+#include "tools/daemon/log_options.h"
 #include "tools/poold/metrics.h"
 #include "tools/poold/node_server.h"
 
@@ -24,6 +25,7 @@ struct Options {
   bool check = false;
   bool print_config = false;
   int ready_fd = -1;
+  tools::LogWords log;
 };
 
 using tools::report_end;
@@ -81,7 +83,9 @@ int main(int argc, char** argv) {
   app.add_flag("--check", options.check, "check the file, print every mistake, exit");
   app.add_flag("--print-config", options.print_config, "print it with all defaults, exit");
   app.add_ready_fd(options.ready_fd);
+  tributary::tools::add_log_options(app, options.log);
   app.set_version_flag("--version", std::string("tributary-poold ") + TRIBUTARY_VERSION);
   if (const auto status = app.run(argc, argv)) return *status;
+  tributary::tools::set_log(options.log);
   return tributary::poold::run(options);
 }
