@@ -50,6 +50,12 @@ tributary_gate_cases(gate.tree system.tree
   system/test_tree.py::test_a1_a_job_below_one_switch_ends_there)
 tributary_gate_cases(gate.servers system.servers
   system/test_servers.py::test_o2_ranks_ask_for_the_server)
+tributary_gate_cases(gate.connections system.connections
+  "system/test_connections.py::test_the_switch[small]"
+  "system/test_connections.py::test_the_parameter_server[small]"
+  "system/test_connections.py::test_the_telemetry_server[small]"
+  "system/test_connections.py::test_the_manager[small]"
+  "system/test_connections.py::test_the_pools_node[small]")
 tributary_gate_cases(gate.doctor_setups system.doctor_setups
   system/test_doctor_setups.py::test_a_healthy_idle_switch_has_no_error
   system/test_doctor_setups.py::test_a_small_mtu_at_the_switch

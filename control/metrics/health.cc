@@ -45,4 +45,9 @@ HttpPage readiness_page(dataplane::Switch& sw) {
   return page(wrong);
 }
 
+HttpServer::Pages probe_pages(dataplane::Switch& sw) {
+  return {{"/healthz", [&sw](const HttpQuery&) { return health_page(sw); }},
+          {"/readyz", [&sw](const HttpQuery&) { return readiness_page(sw); }}};
+}
+
 }  // namespace tributary::control

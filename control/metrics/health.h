@@ -4,12 +4,14 @@
 //   /readyz   the same, and 503 while a port has no device, by name: send no workers there yet
 #pragma once
 
-#include "control/metrics/http_server.h"
+#include "control/http/http_server.h"
 #include "dataplane/switch/switch.h"
 
 namespace tributary::control {
 
 HttpPage health_page(dataplane::Switch& sw);
 HttpPage readiness_page(dataplane::Switch& sw);
+// Both, by path. `sw` outlives them.
+HttpServer::Pages probe_pages(dataplane::Switch& sw);
 
 }  // namespace tributary::control

@@ -1,12 +1,7 @@
 #include "control/metrics/metrics.h"
 
-#include <prometheus/text_serializer.h>
-
-#include <stdexcept>
-
 #include "control/metrics/completion_metrics.h"
 #include "control/metrics/forwarding_metrics.h"
-#include "control/metrics/health.h"
 #include "control/metrics/loop_metrics.h"
 #include "control/metrics/metric_family.h"
 #include "control/metrics/metric_table.h"
@@ -264,32 +259,6 @@ std::vector<MetricFamily> Metrics::Collect() const {
   collect_telemetry(out, switch_);
   collect_names(out, switch_);
   return out;
-}
-
-namespace {
-
-HttpServer::Pages with_metrics(std::shared_ptr<prometheus::Collectable> source,
-                               HttpServer::Pages pages) {
-  pages["/metrics"] = [source = std::move(source)](const HttpQuery&) {
-    return HttpPage{200, "text/plain; version=0.0.4; charset=utf-8",
-                    prometheus::TextSerializer().Serialize(source->Collect())};
-  };
-  return pages;
-}
-
-}  // namespace
-
-MetricsServer::MetricsServer(const std::string& listen, dataplane::Switch& sw)
-    : MetricsServer(listen, std::make_shared<Metrics>(sw),
-                    {{"/healthz", [&sw](const HttpQuery&) { return health_page(sw); }},
-                     {"/readyz", [&sw](const HttpQuery&) { return readiness_page(sw); }}}) {}
-
-MetricsServer::MetricsServer(const std::string& listen,
-                             std::shared_ptr<prometheus::Collectable> source,
-                             HttpServer::Pages more) try
-    : server_(listen, with_metrics(std::move(source), std::move(more))) {
-} catch (const std::runtime_error& error) {
-  throw std::runtime_error(std::string("metrics.listen: ") + error.what());
 }
 
 }  // namespace tributary::control

@@ -1,4 +1,5 @@
-// The Prometheus endpoint: counters and gauges, read where they stand when a scrape comes.
+// The switch's metrics for Prometheus: counters and gauges, read where they stand when a scrape
+// comes.
 //
 // Skips loops that are late for a change of the configuration: until they have taken it, there are
 // no series of their jobs, nor sums over all loops, which must not go down. tributary_loop_late
@@ -9,10 +10,6 @@
 
 #include <prometheus/collectable.h>
 
-#include <memory>
-#include <string>
-
-#include "control/metrics/http_server.h"
 #include "dataplane/switch/switch.h"
 
 namespace tributary::control {
@@ -24,21 +21,6 @@ class Metrics : public prometheus::Collectable {
 
  private:
   dataplane::Switch& switch_;
-};
-
-// Serves http://LISTEN/metrics until destroyed.
-class MetricsServer {
- public:
-  // Throws std::runtime_error when the address cannot be bound, and why.
-  MetricsServer(const std::string& listen, std::shared_ptr<prometheus::Collectable> source,
-                HttpServer::Pages more = {});
-  // With /healthz and /readyz (control/metrics/health.h).
-  MetricsServer(const std::string& listen, dataplane::Switch& sw);
-
-  [[nodiscard]] int port() const { return server_.port(); }  // the one bound, where LISTEN said 0
-
- private:
-  HttpServer server_;
 };
 
 }  // namespace tributary::control

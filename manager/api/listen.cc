@@ -10,6 +10,8 @@
 namespace tributary::manager {
 namespace {
 
+constexpr int kGreetingMs = 5000;  // for TLS and HTTP/2's first frames
+
 std::shared_ptr<grpc::ServerCredentials> tls_credentials(const TlsFiles& files) {
   grpc::SslServerCredentialsOptions options(
       GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
@@ -30,6 +32,8 @@ std::string read_pem(const char* option, const std::string& path, const char* ne
 std::unique_ptr<grpc::Server> listen(grpc::ServerBuilder& builder, const ListenOptions& options,
                                      int& port) {
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  // Connections that say nothing, or little, are closed.
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kGreetingMs);
   // Clients ask whether this one is there still (channel.cc) also while a watch has no news.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1000);
   if (!options.socket.empty())

@@ -78,7 +78,7 @@ int listen_at(const std::string& address) {
   if (fd < 0) throw StreamError(address + ": " + error_text());
   const int one = 1;
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-  if (bind(fd, info->ai_addr, info->ai_addrlen) != 0 || listen(fd, 128) != 0) {
+  if (bind(fd, info->ai_addr, info->ai_addrlen) != 0 || listen(fd, SOMAXCONN) != 0) {
     const std::string text = error_text();
     close(fd);
     throw StreamError(address + ": cannot listen: " + text);

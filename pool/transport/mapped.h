@@ -9,6 +9,7 @@
 
 #include <sys/un.h>
 
+#include "core/time.h"
 #include "pool/transport/transport.h"
 
 namespace tributary::pool {
@@ -24,7 +25,13 @@ struct AbstractAddress {
   socklen_t length = 0;
 };
 
-std::unique_ptr<MemoryServer> serve_by_mapping(const LocalMemory& memory);
+struct MappedLimits {
+  std::size_t connections = 1024;
+  Duration key_time = Duration::ms(kMappedHandshakeMs);  // to send the key
+};
+// Where all places are taken, a newcomer replaces the oldest connection that has not sent the key.
+std::unique_ptr<MemoryServer> serve_by_mapping(const LocalMemory& memory,
+                                               const MappedLimits& limits = {});
 std::unique_ptr<NodeReader> read_by_mapping(const RemoteMemory& memory);
 
 }  // namespace tributary::pool

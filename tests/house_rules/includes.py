@@ -13,7 +13,7 @@ INSIDE = {
     "dataplane": ["host", "frame", "memif", "port", "telemetry", "io", "frontend", "udp", "rdma/connected", "rdma", "multicast", "bridge", "aggregation", "loop", "switch"],
     "aggregator": ["kernels", "chunk", "names", "shard", "engine"],
     "config": ["text", "model", "plan", "schema", "check", "load", "server", "topology", "change"],
-    "control": ["socket", "text", "telemetry", "capture", "stragglers", "collisions", "metrics", "show", "events", "change"],
+    "control": ["http", "socket", "text", "telemetry", "capture", "stragglers", "collisions", "metrics", "show", "events", "change"],
     "worker": ["layout", "wait", "transport", "memif", "rdma", "dial", "session", "agreement", "names", "host", "api", "task", "python", "torch", "mpi", "mpi/shim"],
     "pool": ["record", "segment", "store", "transport", "loader", "api", "python"],
     "completion": ["pieces", "model", "engine", "host"],

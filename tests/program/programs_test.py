@@ -85,6 +85,15 @@ def test_what_ends_a_daemon_is_an_error_at_every_log_level(tmp_path):
         assert said.returncode == 1 and said.stderr, arguments
 
 
+def test_a_parameter_servers_log_has_the_asked_format(tmp_path):
+    path = tmp_path / "none.yaml"
+    said = run("tributary-psd", "--config", path, "--log-level", "error")
+    told = run("tributary-psd", "--config", path, "--log-format", "json")
+    rows = [json.loads(line) for line in told.stderr.splitlines()]
+    assert [row["text"] for row in rows] == said.stderr.splitlines() != []
+    assert {row["level"] for row in rows} == {"error"}
+
+
 @pytest.mark.parametrize("program", sorted(PROGRAMS))
 def test_an_unknown_option_has_a_neighbour(program):
     done = run(program, "--hepl")

@@ -1,8 +1,10 @@
 #include "tools/daemon/daemon.h"
 
+#include <sys/resource.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdio>
 #include <cstring>
@@ -26,6 +28,15 @@ std::optional<timespec> watchdog_period() {
   const std::uint64_t half = microseconds / 2;
   return timespec{static_cast<time_t>(half / 1'000'000),
                   static_cast<long>(half % 1'000'000 * 1'000)};
+}
+
+// A shell allows 1,024 open files, and more clients than that may connect.
+void raise_file_limit() {
+  constexpr rlim_t kFiles = 65536;  // LimitNOFILE= of the daemons' units
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kFiles) return;
+  limit.rlim_cur = std::min(limit.rlim_max, kFiles);
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 // A thread that reloads, one at a time: it may have to wait for devices, and signals and the
@@ -101,6 +112,7 @@ Daemon::Daemon() {
   for (const int signal : {SIGHUP, SIGINT, SIGTERM}) sigaddset(&signals_, signal);
   pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
+  raise_file_limit();
 }
 
 void Daemon::announce_ready(int descriptor) {

@@ -23,7 +23,8 @@ void report_end(const std::string& text);
 
 class Daemon {
  public:
-  // Blocks the signals in this thread, and so in all that begin later; ignores SIGPIPE.
+  // Blocks the signals in this thread, and so in all that begin later; ignores SIGPIPE; raises the
+  // limit of open files to 65,536 or what the service manager allows.
   Daemon();
 
   // Tells the process that started the daemon that it serves: "ready" on standard output and on

@@ -93,7 +93,7 @@ void Metrics::count(const manager::Event& event) {
 
 MetricsServer::MetricsServer(const std::string& listen, const manager::Cluster& cluster,
                              const Metrics& counted)
-    : server_(listen, std::make_shared<Collector>(cluster, counted),
+    : server_("--http", listen, std::make_shared<Collector>(cluster, counted),
               {{"/healthz", [&cluster](const control::HttpQuery&) {
                   const std::string trouble = cluster.trouble();
                   return trouble.empty() ? control::HttpPage{200, "text/plain", "ok\n"}
@@ -102,7 +102,7 @@ MetricsServer::MetricsServer(const std::string& listen, const manager::Cluster& 
 
 FollowerMetrics::FollowerMetrics(const std::string& listen,
                                  const std::function<control::HttpPage()>& health)
-    : server_(listen, std::make_shared<FollowerCollector>(),
+    : server_("--http", listen, std::make_shared<FollowerCollector>(),
               {{"/healthz", [health](const control::HttpQuery&) { return health(); }}}) {}
 
 }  // namespace tributary::managerd

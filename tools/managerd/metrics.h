@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "control/metrics/metrics.h"
+#include "control/http/metrics_server.h"
 #include "manager/service/cluster.h"
 
 namespace tributary::managerd {

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "control/metrics/listening_socket.h"
+#include "control/http/listening_socket.h"
 #include "tools/managerd/client_certificate.h"
 
 namespace tributary::managerd {

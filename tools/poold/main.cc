@@ -9,8 +9,10 @@
 #include <optional>
 #include <stdexcept>
 
+#include "control/http/metrics_server.h"
 #include "tools/cli/app.h"
 #include "tools/daemon/daemon.h"
+#include "tools/daemon/log_options.h"
 #include "tools/poold/metrics.h"
 #include "tools/poold/node_server.h"
 
@@ -23,6 +25,7 @@ struct Options {
   bool check = false;
   bool print_config = false;
   int ready_fd = -1;
+  tools::LogWords log;
 };
 
 using tools::report_end;
@@ -39,8 +42,9 @@ std::size_t place_of(const pool::PoolConfig& config, const std::string& name) {
 int serve(const pool::PoolConfig& config, const Options& options) {
   tools::Daemon daemon;
   const NodeServer server(config, place_of(config, options.node));
-  std::optional<MetricsServer> metrics;
-  if (!server.node().metrics_listen.empty()) metrics.emplace(server.node().metrics_listen, server);
+  std::optional<control::MetricsServer> metrics;
+  if (const std::string& listen = server.node().metrics_listen; !listen.empty())
+    metrics.emplace("metrics_listen", listen, std::make_shared<Metrics>(server));
   const NodeStatus status = server.status();
   std::printf("%s of pool %s listens at %s, is read by %s; %s, %llu records\n",
               server.node().name.c_str(), config.name.c_str(), server.node().address.c_str(),
@@ -79,7 +83,9 @@ int main(int argc, char** argv) {
   app.add_flag("--check", options.check, "check the file, print every mistake, exit");
   app.add_flag("--print-config", options.print_config, "print it with all defaults, exit");
   app.add_ready_fd(options.ready_fd);
+  tributary::tools::add_log_options(app, options.log);
   app.set_version_flag("--version", std::string("tributary-poold ") + TRIBUTARY_VERSION);
   if (const auto status = app.run(argc, argv)) return *status;
+  tributary::tools::set_log(options.log);
   return tributary::poold::run(options);
 }

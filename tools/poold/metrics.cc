@@ -1,9 +1,6 @@
 #include "tools/poold/metrics.h"
 
-#include <prometheus/exposer.h>
 #include <prometheus/metric_family.h>
-
-#include <stdexcept>
 
 namespace tributary::poold {
 namespace {
@@ -57,17 +54,5 @@ std::vector<prometheus::MetricFamily> Metrics::Collect() const {
   }
   return out;
 }
-
-MetricsServer::MetricsServer(const std::string& listen, const NodeServer& server)
-    : metrics_(std::make_shared<Metrics>(server)) {
-  try {
-    exposer_ = std::make_unique<prometheus::Exposer>(listen, 1);
-  } catch (const std::exception& error) {
-    throw std::runtime_error("metrics_listen " + listen + ": " + error.what());
-  }
-  exposer_->RegisterCollectable(metrics_);
-}
-
-MetricsServer::~MetricsServer() = default;
 
 }  // namespace tributary::poold

@@ -3,14 +3,9 @@
 
 #include <prometheus/collectable.h>
 
-#include <memory>
-#include <string>
+#include <vector>
 
 #include "tools/poold/node_server.h"
-
-namespace prometheus {
-class Exposer;
-}
 
 namespace tributary::poold {
 
@@ -21,20 +16,6 @@ class Metrics : public prometheus::Collectable {
 
  private:
   const NodeServer& server_;
-};
-
-// Serves http://LISTEN/metrics until destroyed.
-class MetricsServer {
- public:
-  // Throws std::runtime_error when the address cannot be bound.
-  MetricsServer(const std::string& listen, const NodeServer& server);
-  ~MetricsServer();
-  MetricsServer(const MetricsServer&) = delete;
-  MetricsServer& operator=(const MetricsServer&) = delete;
-
- private:
-  std::shared_ptr<Metrics> metrics_;
-  std::unique_ptr<prometheus::Exposer> exposer_;
 };
 
 }  // namespace tributary::poold

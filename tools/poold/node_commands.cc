@@ -106,11 +106,7 @@ void NodeServer::fill(std::uint64_t first, std::uint64_t count) {
 NodeStatus NodeServer::status() const {
   NodeStatus out;
   out.fill = prefetcher_->progress();
-  {
-    const std::lock_guard lock(connections_mutex_);
-    out.connections = static_cast<std::uint64_t>(std::count_if(
-        connections_.begin(), connections_.end(), [](const Connection& c) { return !c.done; }));
-  }
+  out.connections = connections_.size();
   const std::lock_guard lock(mutex_);
   out.fill.running = filling_;
   out.capacity_bytes = cache_->segment().capacity();

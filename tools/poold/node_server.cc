@@ -21,11 +21,10 @@ namespace {
 
 using namespace pool;  // all that it serves
 
-constexpr std::size_t kMostConnections = 1024;
 constexpr int kPauseMs = 100;
 constexpr int kTurnMs = 100;  // the acceptor's, for the watchdog
 constexpr Duration kSendTime = Duration::seconds(10);
-// Greetings are short: a connection that says nothing holds no thread for long.
+// Connections end a greeting that takes longer than theirs.
 constexpr Duration kGreetTime = Duration::seconds(10);
 // A connection that asks nothing costs nothing: its thread sleeps until the node or the peer ends
 // it.
@@ -63,7 +62,8 @@ std::uint64_t index_record_bytes(const Manifest& manifest) {
 
 }  // namespace
 
-NodeServer::NodeServer(const PoolConfig& config, std::size_t node)
+NodeServer::NodeServer(const PoolConfig& config, std::size_t node,
+                       const Connections::Limits& limits)
     : config_(config),
       node_(node),
       manifest_(config.dataset.manifest),
@@ -71,7 +71,10 @@ NodeServer::NodeServer(const PoolConfig& config, std::size_t node)
       operator_token_(read_operator_token(config)),
       placement_(config.placed_nodes(), config.replicas, manifest_->group_shift()),
       memory_(memory_options(config.nodes[node])),
-      store_(open_store(config.dataset.store, config.timeouts)) {
+      store_(open_store(config.dataset.store, config.timeouts)),
+      connections_(limits, [this](Connections::Connection& connection, MessageStream& stream) {
+        serve(connection, stream);
+      }) {
   const std::string host = split_address(config.nodes[node].address).first;
   const TransportKind kind =
       config.transport == TransportKind::automatic ? choose_transport(host) : config.transport;
@@ -104,12 +107,7 @@ NodeServer::~NodeServer() {
   if (spare_ >= 0) close(spare_);
   prefetcher_->stop();
   if (filler_.joinable()) filler_.join();
-  {
-    const std::lock_guard lock(connections_mutex_);
-    for (const Connection& connection : connections_)
-      if (connection.fd >= 0) shutdown(connection.fd, SHUT_RDWR);
-  }
-  for (Connection& connection : connections_) connection.thread.join();
+  connections_.end_all();
 }
 
 const char* NodeServer::transport() const {
@@ -138,59 +136,33 @@ void NodeServer::listen() {
     if (poll(ready.data(), ready.size(), kTurnMs) < 0) continue;
     if (ready[0].revents != 0) accept_from(listener_, false);
     if (ready[1].revents != 0) accept_from(local, true);
-    const std::lock_guard lock(connections_mutex_);
-    forget_ended();
-  }
-}
-
-// Needs connections_mutex_.
-void NodeServer::forget_ended() {
-  for (auto at = connections_.begin(); at != connections_.end();) {
-    if (!at->done) {
-      ++at;
-      continue;
-    }
-    at->thread.join();
-    at = connections_.erase(at);
+    connections_.tidy(now());
   }
 }
 
 void NodeServer::accept_from(int listener, bool for_operators) {
   const int fd = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
-  if (fd < 0 && !stopping_ &&
-      (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM))
-    refuse_one(listener);
-  const std::lock_guard lock(connections_mutex_);
-  forget_ended();
-  if (fd < 0) return;
-  if (connections_.size() >= kMostConnections || (for_operators && !operators_->admits(fd))) {
+  if (fd < 0) {
+    // Where no descriptor is left, one comes back when a connection makes way for the newcomer.
+    const bool none_left =
+        errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+    if (none_left && !stopping_ && !connections_.replace_one()) refuse_one(listener);
+    return;
+  }
+  if (for_operators && !operators_->admits(fd)) {
     close(fd);
     return;
   }
   const int one = 1;
   setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);  // a host that died says nothing
-  try {
-    start_serving(fd, for_operators);
-  } catch (const std::exception&) {  // no thread is left, or no memory for one
-    close(fd);
-  }
+  connections_.add(fd, for_operators, now());
 }
 
-void NodeServer::start_serving(int fd, bool for_operators) {
-  std::list<Connection> fresh(1);
-  Connection& connection = fresh.front();
-  connection.fd = fd;
-  connection.may_operate = for_operators;
-  connection.thread = std::thread([this, &connection] { serve(connection); });
-  connections_.splice(connections_.end(), fresh);
-}
-
-void NodeServer::serve(Connection& connection) {
+void NodeServer::serve(Connections::Connection& connection, MessageStream& stream) {
   Peer peer;
-  peer.may_operate = connection.may_operate;
-  MessageStream stream(connection.fd);
+  peer.may_operate = connection.operates;
   try {
-    if (greet(stream, peer)) {
+    if (greet(stream, peer) && connections_.greeted(connection)) {
       while (!stopping_) {
         if (const auto message = stream.receive(kRest)) answer(stream, *message, peer);
       }
@@ -199,9 +171,6 @@ void NodeServer::serve(Connection& connection) {
     // Closed, or no message of ours: the connection is of no more use.
   }
   if (peer.lease != 0) end_lease(peer.lease);
-  const std::lock_guard lock(connections_mutex_);
-  connection.fd = -1;  // the stream closes it when this returns
-  connection.done = true;
 }
 
 void NodeServer::end_lease(std::uint64_t lease) {

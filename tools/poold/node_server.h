@@ -1,7 +1,7 @@
 // A node of the pool at work: its memory, its readers, and its fill from the store (L1, L4).
 //
 //   memory file ─▶ NodeCache ─▶ served by a transport
-//   listener, operate_socket ─▶ one thread a connection ─▶ answer()
+//   listener, operate_socket ─▶ Connections: one thread each ─▶ answer()
 //   fill thread ─▶ Prefetcher ─▶ NodeCache
 //
 // One mutex guards the cache; copies of records into memory are made under it, reads by loaders are
@@ -14,7 +14,6 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
@@ -27,6 +26,7 @@
 #include "pool/loader/stream.h"
 #include "pool/segment/memory_file.h"
 #include "pool/segment/node_cache.h"
+#include "tools/poold/connections.h"
 #include "tools/poold/operator_socket.h"
 #include "tools/poold/watched_mutex.h"
 
@@ -52,7 +52,8 @@ struct NodeStatus {
 class NodeServer {
  public:
   // Takes the memory and listens. Throws std::runtime_error.
-  NodeServer(const pool::PoolConfig& config, std::size_t node);
+  NodeServer(const pool::PoolConfig& config, std::size_t node,
+             const Connections::Limits& limits = {});
   ~NodeServer();
   NodeServer(const NodeServer&) = delete;
   NodeServer& operator=(const NodeServer&) = delete;
@@ -64,12 +65,6 @@ class NodeServer {
   [[nodiscard]] const pool::PoolNodeConfig& node() const { return config_.nodes[node_]; }
 
  private:
-  struct Connection {
-    std::thread thread;
-    int fd = -1;
-    bool may_operate = false;  // as it came in
-    std::atomic<bool> done{false};
-  };
   // The rights of a connection, its lease, and the nonces of its greeting.
   struct Peer {
     bool may_operate = false;
@@ -80,11 +75,8 @@ class NodeServer {
 
   void listen();
   void accept_from(int listener, bool for_operators);
-  // Serves the connection on a thread. Throws where there is none, or no memory.
-  void start_serving(int fd, bool for_operators);
-  void forget_ended();
   void refuse_one(int listener);
-  void serve(Connection& connection);
+  void serve(Connections::Connection& connection, pool::MessageStream& stream);
   void end_lease(std::uint64_t lease);
   // False: the connection ends.
   bool greet(pool::MessageStream& stream, Peer& peer);
@@ -121,8 +113,7 @@ class NodeServer {
   int spare_ = -1;                       // a descriptor to give up where no other is left
   std::atomic<bool> stopping_{false};    // set by the destructor
   std::atomic<std::uint64_t> turns_{0};  // from the acceptor to the watchdog
-  mutable std::mutex connections_mutex_;
-  std::list<Connection> connections_;
+  Connections connections_;
   std::thread acceptor_;  // last: begins when all else is there
 };
 

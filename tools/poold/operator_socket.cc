@@ -16,7 +16,7 @@
 namespace tributary::poold {
 namespace {
 
-constexpr int kWaiting = 16;
+constexpr int kWaiting = 256;
 constexpr mode_t kForAll = 0666;  // admits() decides
 
 [[noreturn]] void refuse(const std::string& path, const std::string& what) {

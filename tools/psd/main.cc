@@ -17,10 +17,11 @@
 #include "config/server/server_config.h"
 #include "config/text/codec.h"
 #include "control/change/request.h"
-#include "control/metrics/metrics.h"
+#include "control/http/metrics_server.h"
 #include "control/socket/socket_server.h"
 #include "tools/cli/app.h"
 #include "tools/daemon/daemon.h"
+#include "tools/daemon/log_options.h"
 #include "tools/program/cpu_check.h"
 #include "tools/program/standard_output.h"
 #include "tools/psd/checkpoint_lock.h"
@@ -37,6 +38,7 @@ struct Options {
   bool check = false;
   bool print_config = false;
   int ready_fd = -1;
+  tools::LogWords log;
 };
 
 using tools::report;
@@ -94,7 +96,7 @@ int serve(const config::ServerConfig& config, const Options& options) {
   Show show(loop, config, port);
   std::optional<control::MetricsServer> metrics;
   if (!config.metrics_listen.empty())
-    metrics.emplace(config.metrics_listen, std::make_shared<Metrics>(loop, port));
+    metrics.emplace("metrics.listen", config.metrics_listen, std::make_shared<Metrics>(loop, port));
   std::thread thread([&loop] { loop.run(); });
   std::optional<control::SocketServer> socket;
   const auto stop = [&] {
@@ -162,8 +164,10 @@ int main(int argc, char** argv) {
   app.add_flag("--check", options.check, "check the configuration, print every mistake, exit");
   app.add_flag("--print-config", options.print_config, "print it with all defaults, exit");
   app.add_ready_fd(options.ready_fd);
+  tributary::tools::add_log_options(app, options.log);
   app.set_version_flag("--version", std::string("tributary-psd ") + TRIBUTARY_VERSION);
   if (const auto status = app.run(argc, argv)) return *status;
+  tributary::tools::set_log(options.log);
   const int status = tributary::psd::run(options);
   // Output of a daemon at its start may be lost; the output of --check and --print-config may not.
   if (!options.check && !options.print_config) return status;

@@ -34,6 +34,8 @@
 #include "control/events/event_log.h"
 #include "control/events/event_watch.h"
 #include "control/events/tell.h"
+#include "control/http/metrics_server.h"
+#include "control/metrics/health.h"
 #include "control/metrics/metrics.h"
 #include "control/show/show.h"
 #include "control/socket/socket_server.h"
@@ -260,7 +262,9 @@ int serve(Start start, const Options& options) {
   dataplane::Switch sw(config, tell);
   control::Show show(sw);
   std::optional<control::MetricsServer> metrics;
-  if (!config.metrics_listen.empty()) metrics.emplace(config.metrics_listen, sw);
+  if (!config.metrics_listen.empty())
+    metrics.emplace("metrics.listen", config.metrics_listen, std::make_shared<control::Metrics>(sw),
+                    control::probe_pages(sw));
   std::optional<control::Changer> changer(std::in_place, sw, tell);
   std::optional<control::EventWatch> events(std::in_place, control::SwitchLook(sw), log);
   control::RunningConfig running(std::move(start.document), shell(options, sw, *changer),

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "control/metrics/http_server.h"
+#include "control/http/http_server.h"
 #include "core/time.h"
 #include "tools/telemetryd/history_file.h"
 

@@ -17,6 +17,7 @@
 #include "tools/cli/app.h"
 #include "tools/client/control/control_client.h"
 #include "tools/daemon/daemon.h"
+#include "tools/daemon/log_options.h"
 #include "tools/program/cpu_check.h"
 #include "tools/telemetryd/history.h"
 #include "tools/telemetryd/orders.h"
@@ -38,6 +39,7 @@ struct Options {
   HistoryOptions history;  // no file: none is kept
   bool check = false;
   int ready_fd = -1;
+  tools::LogWords log;
 };
 
 ReceiverOptions receiver_options(const Options& options, const NetworkFile& network) {
@@ -196,7 +198,7 @@ int run(const Options& options) {
     }
     std::optional<dataplane::PeriodicThread> keeper;
     if (kept) keeper.emplace(pause_of(options.history), [&] { keep(*history, receiver); });
-    const control::MetricsServer http(options.http,
+    const control::MetricsServer http("--http", options.http,
                                       std::make_shared<ReceiverMetrics>(receiver, watched, history),
                                       pages(receiver, watched, history));
     std::printf("reports at UDP port %d of %zu switches, HTTP port %d\n", receiver.port(),
@@ -282,8 +284,10 @@ int main(int argc, char** argv) {
   tributary::telemetryd::add_history(app, options.history);
   app.add_flag("--check", options.check, "check the options and the file, exit");
   app.add_ready_fd(options.ready_fd);
+  tributary::tools::add_log_options(app, options.log);
   app.set_version_flag("--version", std::string("tributary-telemetryd ") + TRIBUTARY_VERSION);
   if (const auto status = app.run(argc, argv)) return *status;
+  tributary::tools::set_log(options.log);
   if (!tributary::telemetryd::has_history_for_its_options(app, options.history)) {
     tributary::tools::report_end("tributary-telemetryd: --keep and --every go with --history");
     return tributary::cli::kExitUsage;

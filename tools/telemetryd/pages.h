@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "control/metrics/metrics.h"
+#include "control/http/metrics_server.h"
 #include "tools/telemetryd/history.h"
 #include "tools/telemetryd/path_watch.h"
 #include "tools/telemetryd/receiver.h"

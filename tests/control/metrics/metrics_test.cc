@@ -15,6 +15,8 @@
 #include <sstream>
 #include <thread>
 
+#include "control/http/metrics_server.h"
+#include "control/metrics/health.h"
 #include "control/show/show.h"
 #include "tests/control/running_switch.h"
 #include "tests/source_dir.h"
@@ -37,6 +39,10 @@ int connect_to(int port) {
   return fd;
 }
 
+MetricsServer serve(const std::string& listen, dataplane::Switch& sw) {
+  return {"metrics.listen", listen, std::make_shared<Metrics>(sw), probe_pages(sw)};
+}
+
 std::string http_get(int port, const std::string& path = "/metrics") {
   const int fd = connect_to(port);
   const std::string request = "GET " + path + " HTTP/1.0\r\n\r\n";
@@ -53,7 +59,7 @@ std::string http_get(int port, const std::string& path = "/metrics") {
 
 TEST(Metrics, ScrapedOverHttp) {
   RunningSwitch sw;
-  const MetricsServer server("127.0.0.1:0", sw.get());
+  const MetricsServer server = serve("127.0.0.1:0", sw.get());
   const std::string text = http_get(server.port());
   EXPECT_THAT(text, HasSubstr("HTTP/1.1 200 OK"));
   EXPECT_THAT(text,
@@ -200,7 +206,7 @@ TEST(Metrics, EveryDropReasonOfEveryPortIsThere) {
 
 TEST(Metrics, ProbesSeeWhetherTheSwitchLivesAndServes) {
   RunningSwitch sw;
-  const MetricsServer server("127.0.0.1:0", sw.get());
+  const MetricsServer server = serve("127.0.0.1:0", sw.get());
   for (const char* const path : {"/healthz", "/readyz"}) {
     const std::string answer = http_get(server.port(), path);
     EXPECT_THAT(answer, HasSubstr("HTTP/1.1 200 OK")) << path;
@@ -210,10 +216,10 @@ TEST(Metrics, ProbesSeeWhetherTheSwitchLivesAndServes) {
 
 TEST(Metrics, AnAddressInUseIsNamed) {
   RunningSwitch sw;
-  const MetricsServer server("127.0.0.1:0", sw.get());
+  const MetricsServer server = serve("127.0.0.1:0", sw.get());
   const std::string taken = "127.0.0.1:" + std::to_string(server.port());
   try {
-    const MetricsServer second(taken, sw.get());
+    const MetricsServer second = serve(taken, sw.get());
     FAIL();
   } catch (const std::runtime_error& error) {
     EXPECT_THAT(error.what(), HasSubstr("metrics.listen: " + taken + ": cannot bind: Address al"));

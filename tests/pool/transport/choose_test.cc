@@ -172,6 +172,48 @@ TEST(PoolTransportMapped, ReadersAreRefusedWhereNoDescriptorIsLeft) {
   EXPECT_TRUE(make_read_domain()->connect(server->memory())->post({0, header, {}, 1}));
 }
 
+class SilentReaders {
+ public:
+  SilentReaders(const MemoryServer& server, std::size_t count) {
+    const AbstractAddress address(server.memory().address);
+    for (std::size_t i = 0; i < count; ++i) {
+      files_.push_back(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+      EXPECT_EQ(connect(files_.back(), address.get(), address.length), 0);
+    }
+  }
+  ~SilentReaders() {
+    for (const int file : files_) close(file);
+  }
+  SilentReaders(const SilentReaders&) = delete;
+  SilentReaders& operator=(const SilentReaders&) = delete;
+  [[nodiscard]] int oldest() const { return files_.front(); }
+
+ private:
+  std::vector<int> files_;
+};
+
+TEST(PoolTransportMapped, ANewcomerReplacesTheOldestConnectionThatHasNotSentTheKey) {
+  Pages pages(1 << 20);
+  const auto server = serve_by_mapping(pages.memory, {8, Duration::seconds(600)});
+  const SilentReaders reader(*server, 1);
+  const std::uint64_t key = server->memory().key;
+  ASSERT_EQ(send(reader.oldest(), &key, sizeof key, 0), static_cast<ssize_t>(sizeof key));
+  char byte = 0;
+  ASSERT_EQ(recv(reader.oldest(), &byte, 1, 0), 1);
+  const SilentReaders silent(*server, 20);
+  std::vector<std::byte> header(32);
+  EXPECT_TRUE(make_read_domain()->connect(server->memory())->post({0, header, {}, 1}));
+  EXPECT_TRUE(closes(silent.oldest()));
+  EXPECT_EQ(recv(reader.oldest(), &byte, 1, MSG_DONTWAIT), -1) << "readers are never replaced";
+}
+
+TEST(PoolTransportMapped, ConnectionsThatDoNotSendTheKeyAreClosed) {
+  Pages pages(1 << 20);
+  const auto server = serve_by_mapping(pages.memory, {8, Duration::ms(50)});
+  const SilentReaders silent(*server, 1);
+  EXPECT_TRUE(closes(silent.oldest()));
+}
+
 TEST(PoolTransportMapped, MemoryThatIsCutShortIsAnError) {
   Pages pages(1 << 20);
   const auto server = serve_memory(TransportKind::mapped, "127.0.0.1", pages.memory);

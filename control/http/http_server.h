@@ -1,5 +1,5 @@
 // A small HTTP server for scrapes and probes: GET and HEAD of a few paths, one thread, which no
-// slow or silent connection holds up.
+// silent, slow or dripping connection holds up or locks out (http_connections.h).
 //
 // Over libmicrohttpd. Pages are made on the server's thread, one at a time.
 #pragma once
@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-struct MHD_Daemon;
+#include "control/http/http_connections.h"
 
 namespace tributary::control {
 
@@ -30,21 +30,17 @@ class HttpServer {
 
   // LISTEN is IPV4:PORT or [IPV6]:PORT; port 0 takes any that is free. Throws std::runtime_error
   // "LISTEN: cannot bind: why".
-  HttpServer(const std::string& listen, Pages pages);
+  HttpServer(const std::string& listen, Pages pages, const HttpConnections::Limits& limits = {});
   // Open connections are closed.
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  [[nodiscard]] int port() const { return port_; }  // the one bound
+  [[nodiscard]] int port() const;  // the one bound
 
  private:
-  const Pages pages_;
-  int port_ = 0;
-  struct Stop {
-    void operator()(MHD_Daemon* daemon) const;
-  };
-  std::unique_ptr<MHD_Daemon, Stop> daemon_;
+  class Loop;
+  std::unique_ptr<Loop> loop_;
 };
 
 }  // namespace tributary::control

@@ -1,4 +1,4 @@
-#include "control/metrics/listening_socket.h"
+#include "control/http/listening_socket.h"
 
 #include <arpa/inet.h>
 #include <sys/socket.h>

@@ -1,5 +1,5 @@
 // Requests as scrapers, probes and bad peers send them.
-#include "control/metrics/http_server.h"
+#include "control/http/http_server.h"
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
@@ -8,8 +8,13 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
+#include <cerrno>
 #include <stdexcept>
+#include <thread>
 #include <vector>
+
+#include "tests/testbed/no_descriptors.h"
 
 namespace tributary::control {
 namespace {
@@ -20,8 +25,7 @@ using testing::Not;
 using testing::StartsWith;
 
 // An answer that takes longer has failed. Shorter than a silent connection is kept.
-int connect_to(int port, int family = AF_INET) {
-  const int fd = socket(family, SOCK_STREAM, 0);
+void connect_there(int fd, int port, int family = AF_INET) {
   const timeval patience{4, 0};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   if (family == AF_INET) {
@@ -37,6 +41,11 @@ int connect_to(int port, int family = AF_INET) {
     address.sin6_addr = in6addr_loopback;
     EXPECT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
   }
+}
+
+int connect_to(int port, int family = AF_INET) {
+  const int fd = socket(family, SOCK_STREAM, 0);
+  connect_there(fd, port, family);
   return fd;
 }
 
@@ -131,6 +140,78 @@ TEST(HttpServer, SilentAndSlowConnectionsKeepNobodyOut) {
   }
   EXPECT_THAT(ask(connect_to(server.port()), request("GET", "/metrics")), HasSubstr("200 OK"));
   for (const int fd : idle) close(fd);
+}
+
+// All are of one address: they locked the machine's own scraper out.
+TEST(HttpServer, ANewcomerReplacesTheOldestSilentConnection) {
+  const HttpServer server("127.0.0.1:0", pages());
+  std::vector<int> idle;
+  for (int i = 0; i < 600; ++i) {
+    idle.push_back(connect_to(server.port()));
+    if (i % 2 == 0) {
+      EXPECT_EQ(send(idle.back(), "GET /met", 8, MSG_NOSIGNAL), 8);
+    }
+  }
+  EXPECT_THAT(ask(connect_to(server.port()), request("GET", "/metrics")), HasSubstr("200 OK"));
+  EXPECT_TRUE(testbed::closes(idle.front()));
+  for (const int fd : idle) close(fd);
+}
+
+TEST(HttpServer, BytesNowAndThenKeepNoConnection) {
+  const HttpServer server("127.0.0.1:0", pages(), {256, Duration::ms(300), Duration::ms(300)});
+  const int fd = connect_to(server.port());
+  const std::string head = "GET /metrics HTTP/1.1\r\nX-Long: ";
+  EXPECT_EQ(send(fd, head.data(), head.size(), MSG_NOSIGNAL), static_cast<ssize_t>(head.size()));
+  const timeval pause{0, 20'000};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &pause, sizeof pause);
+  char byte = 0;
+  bool open = true;
+  // Far less than the longest head that is taken.
+  for (int i = 0; open && i < 1000; ++i) {
+    open = send(fd, "x", 1, MSG_NOSIGNAL) == 1;
+    const ssize_t got = recv(fd, &byte, 1, 0);
+    open = open && got < 0 && errno == EAGAIN;
+  }
+  EXPECT_FALSE(open);
+  close(fd);
+}
+
+// The answer is longer than what the sockets hold.
+TEST(HttpServer, AClientThatTakesNoAnswerIsClosed) {
+  std::atomic<int> made = 0;
+  const HttpServer server("127.0.0.1:0",
+                          {{"/long",
+                            [&made](const HttpQuery&) {
+                              ++made;
+                              return HttpPage{200, "text/plain", std::string(16 << 20, 'x')};
+                            }},
+                           {"/short",
+                            [](const HttpQuery&) {
+                              return HttpPage{200, "text/plain", "x"};
+                            }}},
+                          {1, Duration::seconds(60), Duration::seconds(60)});
+  const int greedy = connect_to(server.port());
+  const std::string wish = request("GET", "/long");
+  EXPECT_EQ(send(greedy, wish.data(), wish.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(wish.size()));
+  while (made == 0) std::this_thread::yield();
+  EXPECT_THAT(ask(connect_to(server.port()), request("GET", "/short")), HasSubstr("200 OK"))
+      << "the only place is its";
+  close(greedy);
+}
+
+TEST(HttpServer, ServesWhereNoDescriptorIsLeft) {
+  const HttpServer server("127.0.0.1:0", pages());
+  std::array<int, 2> spare = {connect_to(server.port()), connect_to(server.port())};
+  // Both are accepted when a third one is answered.
+  EXPECT_THAT(ask(connect_to(server.port()), request("GET", "/metrics")), HasSubstr("200 OK"));
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  {
+    const testbed::NoDescriptors none;
+    connect_there(fd, server.port());
+    EXPECT_THAT(ask(fd, request("GET", "/metrics")), HasSubstr("200 OK"));
+  }
+  for (const int silent : spare) close(silent);
 }
 
 TEST(HttpServer, ListensOnIpv6) {
