@@ -1,6 +1,9 @@
 """The manager, its agent and real switches: a job from its submission to exact sums and to nothing left
 (T20), over kill -9 of the manager at any instant, and callers who may not."""
 
+import json
+import os
+import random
 import re
 import signal
 import subprocess
@@ -189,7 +192,62 @@ def test_a_running_job_does_not_notice_that_the_manager_is_killed(
 
 
 def test_kills_at_any_instant_lose_and_repeat_nothing(cluster):
-    kills_at_any_instant(cluster, {**JOB, "workers": 2}, turns=12)
+    """TRIBUTARY_ROUNDS chooses another length."""
+    turns = int(os.environ.get("TRIBUTARY_ROUNDS", "12"))
+    kills_at_any_instant(cluster, {**JOB, "workers": 2}, turns)
+
+
+def files_of(process):
+    return len(list(Path(f"/proc/{process.pid}/fd").iterdir()))
+
+
+def test_a_running_job_notices_no_kill_or_stop_of_the_manager_at_any_instant(bed, tmp_path, launch_tree):
+    """Seeded; TRIBUTARY_SEED and TRIBUTARY_ROUNDS choose another run, or another length."""
+    seed, rounds = int(os.environ.get("TRIBUTARY_SEED", "1")), int(os.environ.get("TRIBUTARY_ROUNDS", "30"))
+    dice = random.Random(seed)
+    cluster = Cluster(bed, tmp_path)
+    cluster.start_manager()
+    agent = cluster.start_agent()
+    job = cluster.submit(JOB, "--wait")
+    ranks = start_ranks(launch_tree, bed, job, [{**STEP, "repeat": 1_000_000}])
+    for rank in ranks:
+        rank.wait_event("progress")
+    epochs = [bed.show(name, "jobs")[0]["epoch"] for name in SWITCHES]
+    files = None
+
+    def agent_is_back():
+        """A client of a busy machine may be told that the manager does not answer: it asks again."""
+        topology, shown = cluster.run("topology", "--json"), cluster.run("job", "show", "train", "--json")
+        if topology.returncode != 0 or shown.returncode != 0:
+            assert "no manager answers" in topology.stderr + shown.stderr, topology.stderr + shown.stderr
+            return False
+        switches = json.loads(topology.stdout)["switches"]
+        return all(sw["connected"] for sw in switches) and json.loads(shown.stdout)["state"] == "RUNNING"
+
+    for number in range(rounds):
+        stops = dice.random() < 0.5
+        print(f"seed {seed} round {number}: {'stop' if stops else 'kill'}")
+        ranks[0].wait_event("progress", len(ranks[0].of("progress")) + dice.randrange(1, 20))
+        if stops:
+            cluster.manager.pause()
+        else:
+            cluster.kill_manager()
+        ranks[0].wait_event("progress", len(ranks[0].of("progress")) + dice.randrange(1, 20))
+        if stops:
+            cluster.manager.signal(signal.SIGCONT)
+        else:
+            cluster.start_manager()
+        cluster.wait(agent_is_back, "the agent is back, and the job runs")
+        if number == 2:
+            files = files_of(agent)
+    assert files is None or files_of(agent) <= files + 2
+    assert [bed.show(name, "jobs")[0]["epoch"] for name in SWITCHES] == epochs
+    for rank in ranks:
+        assert rank.process.running and all(op["exact"] for op in rank.of("progress"))
+        rank.process.signal(signal.SIGKILL)
+        rank.process.wait_exit(LIMIT_S)
+    assert cluster.run("job", "cancel", "train").returncode == 0
+    cluster.wait(cluster.is_idle, "everything is free")
 
 
 def test_a_switch_that_was_killed_gets_what_came_meanwhile(cluster, bed, launch_tree):
