@@ -60,7 +60,7 @@ const Fields<TopologySwitch>& switch_fields() {
     all.push_back(scalar("uplink_cost", &S::uplink_cost, integer<std::uint32_t>(1, kMaxLinkCost),
                          "Cost of that link, for `host_choice`."));
     all.push_back(scalar("aggregate", &S::aggregate, boolean(),
-                         "Off: this switch only forwards, and what hangs on it hangs, for the "
+                         "Off: this switch only forwards, and what is attached to it is, for the "
                          "jobs, on the next switch above that aggregates."));
     all.push_back(scalar(
         "deadline", &S::deadline,
@@ -78,7 +78,8 @@ const Fields<TopologyWorker>& worker_fields() {
   static const Fields<W> fields = {
       scalar("name", &W::name, identifier(),
              "Name of the worker, for members and in output; unique.", required),
-      scalar("switch", &W::attached_to, identifier(), "Name of the switch it hangs on.", required),
+      scalar("switch", &W::attached_to, identifier(), "Name of the switch it is attached to.",
+             required),
       scalar("port", &W::port, identifier(), "Port of that switch.", required),
       scalar("address", &W::ipv4, or_absent(host_ipv4()),
              "The worker's own IPv4 address; `tools/testbed` gives it to it."),
@@ -100,7 +101,7 @@ const Fields<TopologyServer>& server_fields() {
     lift<S>(server_node_schema(), config, {}, Described::elsewhere, all);
     require("name", all);
     all.push_back(scalar("switch", &S::attached_to, identifier(),
-                         "Name of the switch it hangs on, anywhere in the tree.", required));
+                         "Name of the switch it is attached to, anywhere in the tree.", required));
     all.push_back(scalar("port", &S::port, identifier(), "Port of that switch.", required));
     all.push_back(scalar("cost", &S::cost, integer<std::uint32_t>(1, kMaxLinkCost),
                          "Cost of that link, for `host_choice`."));

@@ -35,7 +35,7 @@ const char* name_of(Action action) {
     case Action::answer_echo: return "answer echo";
     case Action::answer_cm: return "answer rdma_cm";
     case Action::returned: return "port unreachable";
-    case Action::intercept_arp: return "hear arp";
+    case Action::intercept_arp: return "intercept arp";
     case Action::reassemble: return "put together";
     case Action::drop: return "drop";
   }

@@ -35,7 +35,8 @@ bool is_so(const aggregator::Ruling& ruling, bool exclude) {
 
 // Planes decide separately, since each may have begun other ops: a plane stays changed if another
 // refuses. Asking again is then enough.
-std::uint32_t exclude_rank(dataplane::Switch& sw, const ExcludeRequest& request) {
+std::uint32_t exclude_rank(dataplane::Switch& sw, const ExcludeRequest& request,
+                           const std::function<void(const std::string&)>& report) {
   const auto held = sw.hold();
   check_in_time(sw, request.job);
   std::vector<aggregator::Ruling> rulings;
@@ -56,6 +57,9 @@ std::uint32_t exclude_rank(dataplane::Switch& sw, const ExcludeRequest& request)
           refusal_text(request, ruling));
     from = std::max(from, ruling.op);
   }
+  report("job " + std::to_string(request.job) + ": rank " + std::to_string(request.rank) +
+         (request.exclude ? " is excluded" : " takes part again") + " by command from op " +
+         std::to_string(from) + " on");
   return from;
 }
 

@@ -192,7 +192,7 @@ class PacketLoop {
   [[nodiscard]] std::size_t lcore() const { return lcore_; }
   // True while a step of a change waits for this loop, or runs: what it owns may be exchanged at
   // any moment, jobs, routers and LLDP included. No other thread may look at these then, and a
-  // request would wait in vain. Other threads must call it while they hold the configuration, when
+  // request would time out. Other threads must call it while they hold the configuration, when
   // no further step can come; once it is false there, all that the loop has done is visible.
   [[nodiscard]] bool is_late() const { return steps_left_.load(std::memory_order_acquire) != 0; }
   // The control thread that changes the configuration, which it holds; before it posts a step.

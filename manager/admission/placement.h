@@ -11,7 +11,7 @@ namespace tributary::manager {
 // A switch of the tree that aggregates. Parents stand before their children.
 struct Site {
   std::optional<std::size_t> parent = {};
-  std::uint32_t workers = 0;  // that hang on it and may be used
+  std::uint32_t workers = 0;  // attached to it, that may be used
   std::uint32_t load = 0;     // percent
   bool usable = true;
 };

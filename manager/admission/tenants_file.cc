@@ -4,7 +4,6 @@
 #include <limits>
 #include <set>
 
-#include "config/text/field.h"
 #include "config/text/file.h"
 
 namespace tributary::manager {
@@ -59,6 +58,12 @@ std::vector<Tenant> parse_tenants(std::string_view text, const std::string& file
   }
   if (!context.errors().empty()) throw config::ConfigErrors(context.errors());
   return file.tenants;
+}
+
+std::vector<config::KeyInfo> describe_tenants_schema() {
+  std::vector<config::KeyInfo> keys;
+  config::describe_fields(file_fields(), "", keys);
+  return keys;
 }
 
 }  // namespace tributary::manager

@@ -10,11 +10,13 @@
 #include <string_view>
 #include <vector>
 
+#include "config/text/field.h"
 #include "manager/admission/tenants.h"
 
 namespace tributary::manager {
 
 // Throws config::ConfigErrors. `file_name` is only what errors call the text.
 std::vector<Tenant> parse_tenants(std::string_view text, const std::string& file_name);
+std::vector<config::KeyInfo> describe_tenants_schema();
 
 }  // namespace tributary::manager

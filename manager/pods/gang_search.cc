@@ -26,7 +26,7 @@ bool GangSearch::run() {
   return can_hold_enough() && from(0);
 }
 
-// Counts each sort of pod alone, so it refuses none that fit; it spares most searches in vain.
+// Counts each sort of pod alone, so it refuses none that fit; it spares most searches that fail.
 bool GangSearch::can_hold_enough() const {
   std::size_t fit = 0;
   std::vector<bool> counted(gang_.asks.size());

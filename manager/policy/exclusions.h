@@ -1,7 +1,7 @@
 // Ranks that the manager leaves out of the sums of its jobs (T13), for jobs with `policy: manager`.
 //
 //   reports of switches ─▶ exclusions(): late ranks, and excluded ones that have not recovered
-//                             └─▶ each switch excludes those that hang on it, and no others
+//                             └─▶ each switch excludes those attached to it, and no others
 //
 // By the job's own `stragglers:`, over all of the tree: of `largest`, the `most` latest ranks of
 // the job, wherever they are; of `threshold`, all that are later. One rank of each switch stays, as

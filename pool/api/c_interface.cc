@@ -1,5 +1,6 @@
 // tributary_pool.h over Loader and AsyncLoader: turns exceptions into statuses and texts.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <string>
 
@@ -36,9 +37,12 @@ tributary_pool_status keep_problem() noexcept {
 
 namespace {
 
+using tributary::Duration;
 using tributary::pool::guard;
 using tributary::pool::require;
 using Targets = std::vector<std::span<std::byte>>;
+
+constexpr double kLongestWait = 86400;  // seconds
 
 Targets targets_of(std::size_t count, void* const* targets, const std::size_t* sizes) {
   require(count == 0 || (targets != nullptr && sizes != nullptr), "targets or sizes are NULL");
@@ -129,6 +133,17 @@ tributary_pool_status tributary_pool_wait(tributary_pool* pool) {
     require(pool != nullptr, "pool is NULL");
     pool->async.wait();
   });
+}
+
+tributary_pool_status tributary_pool_wait_for(tributary_pool* pool, double seconds) {
+  bool done = true;
+  const tributary_pool_status status = guard([&] {
+    require(pool != nullptr, "pool is NULL");
+    require(seconds >= 0 && seconds <= kLongestWait, "seconds: allowed: 0 to 86400");
+    done = pool->async.wait_for(Duration::ns(std::llround(seconds * 1e9)));
+    if (!done) tributary::pool::last_error = "some requests are not done yet";
+  });
+  return done ? status : TRIBUTARY_POOL_NOT_DONE;
 }
 
 tributary_pool_status tributary_pool_get_stats(const tributary_pool* pool,

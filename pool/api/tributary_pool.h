@@ -26,7 +26,8 @@ typedef enum tributary_pool_status {
   TRIBUTARY_POOL_INVALID_ARGUMENT =
       1,                         /* an unknown id, a target that is too short, a null pointer */
   TRIBUTARY_POOL_UNREADABLE = 2, /* records that neither the pool nor the store gives */
-  TRIBUTARY_POOL_FAILED = 3      /* configuration, manifest, memory or another resource */
+  TRIBUTARY_POOL_FAILED = 3,     /* configuration, manifest, memory or another resource */
+  TRIBUTARY_POOL_NOT_DONE = 4    /* tributary_pool_wait_for: the time is over */
 } tributary_pool_status;
 
 typedef struct tributary_pool tributary_pool;
@@ -75,13 +76,16 @@ typedef void (*tributary_pool_done)(void* context, tributary_pool_status status,
                                     const char* problem);
 /* As tributary_pool_get_batch(); returns when the request is in the queue, or invalid: `done` is
  * not called then. ids, targets and sizes are copied; the targets' memory stays until `done`, which
- * must not call tributary_pool_wait() or tributary_pool_close(). */
+ * must not wait for the pool or close it. */
 tributary_pool_status tributary_pool_get_batch_async(tributary_pool* pool, const uint64_t* ids,
                                                      size_t count, void* const* targets,
                                                      const size_t* sizes, tributary_pool_done done,
                                                      void* context);
 /* Until all that was begun before is done. */
 tributary_pool_status tributary_pool_wait(tributary_pool* pool);
+/* As tributary_pool_wait(), for at most so many seconds, from 0 to 86400. After
+ * TRIBUTARY_POOL_NOT_DONE all goes on. */
+tributary_pool_status tributary_pool_wait_for(tributary_pool* pool, double seconds);
 
 /* Treatment of records that do not fill a turn of all ranks. */
 typedef enum tributary_pool_uneven {

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 
 namespace tributary::pool {
@@ -56,6 +57,13 @@ void AsyncLoader::wait() {
   Queue& its = queue();
   std::unique_lock lock(its.mutex);
   its.changed.wait(lock, [&its, begun = its.begun] { return its.ended >= begun; });
+}
+
+bool AsyncLoader::wait_for(Duration limit) {
+  Queue& its = queue();
+  std::unique_lock lock(its.mutex);
+  return its.changed.wait_for(lock, std::chrono::nanoseconds(limit.to_ns()),
+                              [&its, begun = its.begun] { return its.ended >= begun; });
 }
 
 void AsyncLoader::run(Queue& its) {

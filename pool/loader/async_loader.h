@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/time.h"
 #include "pool/loader/loader.h"
 
 namespace tributary::pool {
@@ -38,6 +39,8 @@ class AsyncLoader {
                  Done done);
   // Waits until all requests that were begun before are done.
   void wait();
+  // Like wait(), for at most `limit`. Returns false if some are not done then; they go on.
+  bool wait_for(Duration limit);
 
  private:
   struct Request {

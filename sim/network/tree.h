@@ -5,7 +5,7 @@
 //     - {name: A, parent: root, workers: 3}          them on a switch, and so on up to one root
 //     - {name: B, parent: root, workers: 2}
 //
-// Workers hang on the switches in the order in which those stand, over all jobs.
+// Workers are attached to the switches in the order in which those stand, over all jobs.
 #pragma once
 
 #include <cstdint>

@@ -317,7 +317,7 @@ config::JobConfig job_config(const JobScenario& job) {
 std::vector<std::size_t> homes_of(const std::vector<TreeSwitch>& tree, std::uint32_t workers) {
   std::vector<std::size_t> homes;
   for (std::size_t i = 0; i < tree.size(); ++i) homes.insert(homes.end(), tree[i].workers, i);
-  homes.resize(workers, 0);  // those that the list forgets hang on the root
+  homes.resize(workers, 0);  // those that the list forgets are at the root
   return homes;
 }
 

@@ -114,7 +114,7 @@ struct ScriptEntry {
   Duration length;  // crash, exclude: until it is there again; 0: never. drain: it waits so long
 };
 
-// The tree becomes another one: a worker, or a switch, hangs on another switch from then on.
+// The tree becomes another one: a worker, or a switch, is attached to another switch from then on.
 struct TreeChange {
   Duration at;
   std::uint32_t worker = 0;  // over all jobs

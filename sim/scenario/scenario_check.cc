@@ -141,7 +141,7 @@ void check_tree(const Scenario& s, config::ReadContext& context) {
     if (change.worker >= workers || std::max<std::size_t>(moved, change.to) >= s.switches.size())
       context.report(path, "moves a worker or a switch, or to a switch, that does not exist");
     else if (change.moved_switch && change.to >= moved)
-      context.report(path + ".to", std::to_string(change.to) + " may hang on switch " +
+      context.report(path + ".to", std::to_string(change.to) + " may be attached to switch " +
                                        std::to_string(moved) +
                                        "; allowed: switches that stand before it");
     if (i > 0 && s.changes[i].at < s.changes[i - 1].at)

@@ -5,7 +5,6 @@
 
 #include "config/schema/schema_hosts.h"
 #include "config/schema/schema_sums.h"
-#include "config/text/field.h"
 #include "config/text/file.h"
 #include "config/text/yaml_tree.h"
 #include "sim/scenario/scenario_check.h"
@@ -212,7 +211,7 @@ const Fields<TreeChange>& change_fields() {
       scalar("worker", &C::worker, integer<std::uint32_t>(0, 1'000'000),
              "Which worker moves, counted over all jobs."),
       scalar("switch", &C::moved_switch, or_absent(integer<std::uint32_t>(1, 70'000)),
-             "Which switch moves instead, with all that hangs on it; the root is 0."),
+             "Which switch moves instead, with all that is below it; the root is 0."),
       scalar("to", &C::to, integer<std::uint32_t>(0, 70'000),
              "The switch that it moves to; for a switch, one that stands before it."),
       scalar("spread", &C::spread, time(),
@@ -253,7 +252,7 @@ const Fields<ServerScenario>& server_fields() {
              "Interval of a server's heartbeats."),
       scalar("tight", &S::tight, boolean(), "They have memory for one chunk, and no more."),
       scalar("spread", &S::spread, boolean(),
-             "They hang on the switches of a tree in turn, not all on its root."),
+             "They are attached to the switches of a tree in turn, not all to its root."),
       scalar("checkpoint_steps", &S::checkpoint_steps, integer<std::uint32_t>(0, 1'000'000),
              "Steps of a model between its checkpoints; 0: it is lost with its server."),
   };
@@ -355,6 +354,12 @@ Scenario parse_scenario(std::string_view text, const std::string& file_name) {
 
 std::string to_yaml(const Scenario& scenario) {
   return config::write_fields(scenario_fields(), scenario, 0);
+}
+
+std::vector<config::KeyInfo> describe_scenario_schema() {
+  std::vector<config::KeyInfo> keys;
+  config::describe_fields(scenario_fields(), "", keys);
+  return keys;
 }
 
 }  // namespace tributary::sim

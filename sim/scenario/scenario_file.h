@@ -4,8 +4,9 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "config/text/error.h"
+#include "config/text/field.h"
 #include "sim/scenario/scenario.h"
 
 namespace tributary::sim {
@@ -16,5 +17,6 @@ Scenario parse_scenario(std::string_view text, const std::string& file_name);
 
 // Every value written out; parses back to the same scenario.
 std::string to_yaml(const Scenario& scenario);
+std::vector<config::KeyInfo> describe_scenario_schema();
 
 }  // namespace tributary::sim

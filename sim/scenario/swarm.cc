@@ -260,7 +260,7 @@ void draw_tree(Draw& draw, Scenario& s) {
       e.target = ScriptTarget::aggregator;
 }
 
-// How many switches a path from the root to a leaf has at most, when each hangs on an earlier one.
+// How many switches a path from the root to a leaf has at most, when each is below an earlier one.
 std::size_t levels_of(const std::vector<std::size_t>& above) {
   std::vector<std::size_t> levels = {1};
   for (std::size_t i = 1; i < above.size(); ++i) levels.push_back(levels[above[i]] + 1);

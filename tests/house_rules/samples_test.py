@@ -258,6 +258,7 @@ class Samples(unittest.TestCase):
         rule = text_rules.check_wording
         self.finds(rule, "docs/a.md", "It is " + "nobody's.\n")
         self.finds(rule, "docs/a.md", "- **Who" + " serves.** The first.\n")
+        self.finds(rule, "docs/a.md", "It waits in va" + "in.\n")
         self.accepts(rule, "docs/a.md", "No rank owns it. **Who serves?** Who is late?\n")
         self.accepts(rule, "docs/configuration/jobs.md", "| `x` | so that " + "nobody waits |\n")
         self.accepts(rule, "core/a.cc", "// " + "nobody\n")
@@ -266,6 +267,8 @@ class Samples(unittest.TestCase):
         rule = wording.check_product
         self.finds(rule, "core/a.h", "int f();  // " + "nobody's\n")
         self.finds(rule, "tools/x/a.py", 'f("asks ' + 'somebody")\n')
+        self.finds(rule, "core/a.h", "int f();  // han" + "gs on a switch\n")
+        self.finds(rule, "control/a.cc", '"Ranks that han' + 'g on it."\n')
         self.finds(rule, "core/a.h", "// " + "Of a port.\n#pragma once\n")
         self.finds(rule, "core/a.h", "#pragma once\n\n  // " + "What it has.\n")
         self.finds(rule, "tools/a.py", 'f("' + 'Who sends.")\n')

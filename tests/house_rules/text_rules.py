@@ -1,6 +1,7 @@
 """What may not stand in a file, and how a file begins."""
 import re
 
+import wording
 from tree import is_cpp, is_python, is_shell
 
 # Put together here so that the rules do not find themselves.
@@ -50,6 +51,7 @@ def check_wording(texts):
         if path.startswith("docs/configuration/"):
             text = _KEY_ROW.sub("", text)
         found += _hits(_IDIOMS, path, text, "name the actor (CONTRIBUTING.md)")
+        found += _hits(wording.IDIOMS, path, text, "use the field's term (CONTRIBUTING.md)")
     return found
 
 

@@ -8,6 +8,8 @@ from tree import is_cpp, is_python, is_shell
 _PEOPLE = re.compile(r"\b(" + "|".join(
     ["no" + "body", "some" + "body", "any" + "body", "every" + "body", "who" + "ever", "whos" + "ever",
      "peo" + "ple"]) + r")\b", re.I)
+# Idioms that a second reading costs.
+IDIOMS = re.compile(r"\b(" + "|".join(["in va" + "in", "han" + "gs? on"]) + r")\b", re.I)
 _OPENER = r"(?:Of|Who|Whose|What|Whatever)\b"
 _CPP_COMMENT = re.compile(r"[ \t]*///? ?(.*)")
 _HASH_COMMENT = re.compile(r"[ \t]*#(?!!) ?(.*)")
@@ -34,6 +36,8 @@ def _complaints(line, comment, inside):
     """`inside`: the line before is a comment, too. One at the end of a line may be a phrase."""
     if _PEOPLE.search(line):
         yield "name the actor"
+    if IDIOMS.search(line):
+        yield "use the field's term"
     own = comment.match(line)
     if own and not inside and re.match(_OPENER, own.group(1)) or _TEXT.search(line):
         yield "start with what it is or does"

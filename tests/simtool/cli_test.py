@@ -32,6 +32,14 @@ def scenario(tmp_path):
     return write
 
 
+def test_a_scenario_is_checked_and_not_run(scenario):
+    done = run(scenario(), "--check")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("scenario.yaml: good\n") and done.stdout.count("\n") == 1
+    done = run(scenario(SCENARIO.replace("ops: 3", "opps: 3")), "--check")
+    assert done.returncode == 2 and "did you mean 'ops'" in done.stderr
+
+
 def draw(report, picture):
     return subprocess.run([os.path.join(TOP, "tools/plot"), report, picture], capture_output=True,
                           text=True, timeout=120, check=False)

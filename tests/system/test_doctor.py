@@ -3,6 +3,7 @@
 import json
 import subprocess
 
+from testbed.fabric import SWITCH_ADDRESS, worker_address
 from testbed.tree import binary
 
 LIMIT_S = 50
@@ -24,6 +25,19 @@ def test_a_good_host_has_no_errors(make_bed):
     status, found = doctor(bed, "good", "--address", bed.address(0), "--job", 1)
     assert (status, errors(found)) == (0, []), found
     assert any("answers for job 1" in f["state"] for f in found)
+
+
+def test_an_address_on_another_interface_is_no_mistake(make_bed):
+    """Results by multicast come by the interface of the route, wherever the address is."""
+    bed = make_bed("veth", 2)
+    host = bed.fabric.namespace(0)
+    host.run(["ip", "addr", "flush", "dev", "eth0"])
+    host.run(["ip", "link", "set", "lo", "up"])
+    host.run(["ip", "addr", "add", f"{worker_address(0)}/32", "dev", "lo"])
+    host.run(["ip", "route", "add", SWITCH_ADDRESS, "dev", "eth0", "src", worker_address(0)])
+    status, found = doctor(bed, "elsewhere", "--address", bed.address(0), "--job", 1)
+    assert (status, errors(found)) == (0, []), found
+    assert not any("multicast" in f["state"] for f in found), found
 
 
 def test_a_job_that_the_switch_lacks_is_named(make_bed):

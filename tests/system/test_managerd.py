@@ -148,6 +148,8 @@ def test_t13_the_manager_excludes_who_is_late_and_takes_it_back(cluster, bed, la
     assert any(f"rank 0 ({late}) at A is to be excluded" in line for line in said), said
     assert any("is to take part again" in line for line in said), said
     assert not any("is excluded from op" in bed.switches[name].describe() for name in SWITCHES)
+    for told in ("rank 0 is excluded by command from op", "rank 0 takes part again by command from op"):
+        assert told in bed.switches["A"].describe()
 
 
 def test_a_rank_that_cannot_be_placed_says_why(cluster, bed):

@@ -33,8 +33,9 @@ PACKAGED = (*UNITS, "tributary-telemetryd", "tributary-poold", "tributary-manage
 UNIT_FILES = (*PACKAGED, "tributary-node", "tributary-switchd@")  # an agent, for containers; a tree's switch
 NODE = "A"  # of packaging/topology.yaml
 COMPLETED = (*PACKAGED, "tributary-loadgen")  # beside `tributary` itself
-# Those of programs: section 5 has the files, which tests/config/json_schema_test.py compares.
+# Those of programs, and of files: tests/config/json_schema_test.py compares the latter.
 PAGES = sorted(page.name for page in (TOP / "packaging/man").iterdir() if page.suffix != ".5")
+FILE_PAGES = sorted(page.name for page in (TOP / "packaging/man").iterdir() if page.suffix == ".5")
 
 # Becomes the init of an installation: a view of / that forgets, with the package in it.
 INSTALL = """
@@ -119,7 +120,7 @@ CONTENTS = {
         *(f"/usr/lib/systemd/system/{name}.service" for name in UNIT_FILES),
         *(f"/etc/tributary/{name}.yaml" for name in ("switchd", "psd", "telemetry", "pool", "tenants", "topology")),
         "/etc/tributary/switchd.env",
-        *(f"/usr/share/man/man{page[-1]}/{page}.gz" for page in PAGES),
+        *(f"/usr/share/man/man{page[-1]}/{page}.gz" for page in (*PAGES, *FILE_PAGES)),
         "/usr/lib/sysusers.d/tributary.conf", "/usr/share/doc/tributary/af_xdp.conf",
         "/usr/share/bash-completion/completions/tributary",
         *(f"/usr/share/bash-completion/completions/{name}" for name in COMPLETED),
@@ -129,7 +130,7 @@ CONTENTS = {
         "LIB/wireshark/plugins/tributary-telemetry.lua",
         "/usr/share/doc/tributary/grafana/tributary-job.json",
         "/usr/share/doc/tributary/prometheus/tributary.rules.yml",
-        "/usr/share/tributary/schema/switch.schema.json",
+        *(f"/usr/share/tributary/schema/{file.name}" for file in (TOP / "packaging/schema").iterdir()),
     ],
     "libtributary0": ["LIB/libtributary.so.0"],
     "libtributary-pool0": ["LIB/libtributary-pool.so.0"],

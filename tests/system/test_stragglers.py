@@ -1,5 +1,6 @@
 """Stragglers on a tree of real switches: late by deadline, excluded by history, and by hand."""
 
+import json
 import subprocess
 
 from testbed.tree import TOP, binary
@@ -14,9 +15,24 @@ POLICY = {
 }
 
 
+def client_of(bed, switch, *arguments):
+    return subprocess.run(
+        [binary(bed.build, "tributary"), *arguments, "--socket", bed.socket(switch)],
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+
+
 def straggler(bed, node, rank):
     rows = [row for row in bed.show(node, "stragglers") if row["job"] == 1]
     return next(row for row in rows if row["node"] == f"rank {rank}")
+
+
+def events(bed, switch):
+    told = client_of(bed, switch, "events", "--json")
+    assert told.returncode == 0, told.stderr
+    return [event["text"] for event in json.loads(told.stdout)]
 
 
 def test_t1_t13_first_3_is_late_by_deadline_then_1_is_excluded_by_history(make_tree, launch_tree):
@@ -47,8 +63,9 @@ def test_t1_t13_first_3_is_late_by_deadline_then_1_is_excluded_by_history(make_t
     assert straggler(bed, "A", 0)["excluded"].startswith("from op "), "worker 1 was excluded"
     assert " to op " in straggler(bed, "A", 0)["excluded"], "and taken back"
     said = bed.switches["A"].describe()
-    assert "job 1: rank 0 is excluded from op" in said
-    assert "job 1: rank 0 takes part again from op" in said
+    for text in ("job 1: rank 0 is excluded from op", "job 1: rank 0 takes part again from op"):
+        assert text in said
+        assert any(line.startswith(text) for line in events(bed, "A")), events(bed, "A")
     host = bed.show("root", "completion")[0]
     assert host["by_deadline"] >= 1
     assert host["by_excluded"] >= 1
@@ -58,12 +75,7 @@ def test_t13_excluded_by_hand(make_tree, launch_tree, gate):
     bed = make_tree(FIVE)
 
     def client(*arguments):
-        return subprocess.run(
-            [binary(bed.build, "tributary"), *arguments, "--socket", bed.socket("B")],
-            capture_output=True,
-            text=True,
-            timeout=30,
-        )
+        return client_of(bed, "B", *arguments)
 
     ops = {"do": "allreduce", "count": 4000, "dtype": "int32", "repeat": 5}
     workers = launch_tree(bed).start([ops, gate.step, ops])
@@ -80,6 +92,11 @@ def test_t13_excluded_by_hand(make_tree, launch_tree, gate):
     assert elsewhere.returncode == 1 and "no child of this switch" in elsewhere.stderr
     begun = client("reinstate", "1", "4", "--from", "0")
     assert begun.returncode == 1 and "the op has begun; allowed: --from" in begun.stderr
+    assert client("reinstate", "1", "4", "--from", "20").returncode == 0
+    assert [line for line in events(bed, "B") if "by command" in line] == [
+        "job 1: rank 4 is excluded by command from op 5 on",
+        "job 1: rank 4 takes part again by command from op 20 on",
+    ]
     gate.open()
     for worker in workers:
         worker.finish()

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/documented_keys.h"
 #include "tests/telemetryd/diamond.h"
 
 namespace tributary::telemetryd {
@@ -27,6 +28,12 @@ TEST(NetworkFile, C7_TreesHaveTheirWaysAndLimits) {
   EXPECT_EQ(file.trees[0].uplinks[1].port, 1);
   EXPECT_EQ(file.trees[0].hold, Duration::seconds(5));
   EXPECT_EQ(file.nodes[0].control, "/run/L.sock");
+}
+
+TEST(NetworkFile, KeysAreThoseOfTheDocumentation) {
+  const std::string example =
+      tests::expect_documented(describe_network_schema(), "configuration/network.md");
+  EXPECT_EQ(refusal(example), "") << example;
 }
 
 TEST(NetworkFile, MistakesInTreesAreNamed) {

@@ -9,9 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "config/text/error.h"
+#include "config/text/file.h"
 #include "manager/pods/names.h"
 #include "manager/pods/quantity.h"
 #include "tools/agentd/link.h"
+#include "tools/agentd/pods/declared_devices.h"
 #include "tools/agentd/pods/node_link.h"
 #include "tools/cli/app.h"
 #include "tools/daemon/daemon.h"
@@ -25,13 +28,23 @@ struct Options {
   std::vector<std::string> switches = {"/run/tributary/switchd.sock"};
   std::string state = "/var/lib/tributary-agent";
   NodeOptions node;
+  bool check = false;
   std::string log_level = "info";
   std::string log_format = "text";
   int ready_fd = -1;
 };
 
+// The agent itself reads the file again each second, and goes on where it has mistakes.
+int check(const std::string& file) {
+  if (file.empty()) throw std::invalid_argument("--check: allowed with --devices");
+  const auto devices = parse_declared_devices(config::read_file(file), file);
+  std::printf("%s: good, %zu devices\n", file.c_str(), devices.size());
+  return 0;
+}
+
 int run(const Options& options) {
   try {
+    if (options.check) return check(options.node.devices);
     tools::Daemon daemon;
     std::filesystem::create_directories(options.state);
     Terms terms(options.state + "/term");
@@ -51,6 +64,9 @@ int run(const Options& options) {
                    return turns;
                  }});
     return 0;
+  } catch (const config::ConfigErrors& errors) {
+    tools::report_end(errors.what());
+    return 1;
   } catch (const std::invalid_argument& error) {
     tools::report_end(std::string("tributary-agentd: ") + error.what());
     return cli::kExitUsage;
@@ -137,6 +153,7 @@ int main(int argc, char** argv) {
   app.add_option("--tls-ca", options.manager.ca, "PEM of the manager's authority");
   app.add_option("--tls-cert", options.manager.certificate, "PEM of the own certificate");
   app.add_option("--tls-key", options.manager.key, "PEM of its key");
+  app.add_flag("--check", options.check, "check the file of --devices, print every mistake, exit");
   app.add_option("--log-level", options.log_level, "leave out lines that are less important")
       ->check(tributary::cli::is_member({"error", "warning", "notice", "info"}));
   app.add_option("--log-format", options.log_format, "format of the log on standard error")

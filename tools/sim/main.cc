@@ -115,6 +115,10 @@ int main(int argc, char** argv) {
   if (const auto status = parse_options(argc, argv, options)) return *status;
   try {
     tributary::sim::Scenario scenario = tributary::sim::load_scenario(options.scenario);
+    if (options.check) {
+      std::cout << options.scenario << ": good\n";
+      return tributary::tools::finish_output("tributary-sim", 0);
+    }
     if (options.seed) scenario.seed = *options.seed;
     return tributary::tools::finish_output("tributary-sim", options.scaling.empty()
                                                                 ? run_one(scenario, options)

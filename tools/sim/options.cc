@@ -7,9 +7,9 @@ namespace {
 
 constexpr const char* kFooter = R"(
 The scenario is a YAML file: topology, jobs, links, what the switch's work costs, faults. Examples
-stand in tests/sim/scenarios/ and tools/sim/scenarios/; docs/simulation.md explains every key, what
-the report says, and what the simulation leaves out. The same file and seed give the same run on any
-machine.
+stand in tests/sim/scenarios/ and tools/sim/scenarios/; docs/configuration/scenarios.md explains
+every key, docs/simulation.md what the report says, and what the simulation leaves out. The same
+file and seed give the same run on any machine.
 
   tributary-sim tools/sim/scenarios/small.yaml --json small.json
   tributary-sim tools/sim/scenarios/scale.yaml --scaling 16,256,4096 --json scale.json
@@ -37,6 +37,7 @@ std::optional<int> parse_options(int argc, const char* const* argv, Options& opt
       ->check(cli::range(1u, 65'535u))
       ->type_name("N,N,...");
   app.add_option("--json", options.json, "Write the report as JSON")->type_name("FILE");
+  app.add_flag("--check", options.check, "Check the scenario, print every mistake, exit");
   app.add_flag("--log", options.log, "Print every event, with its virtual time");
   app.add_flag("--quiet", options.quiet, "No progress on stderr");
   app.footer(kFooter);

@@ -13,6 +13,7 @@ struct Options {
   std::optional<std::uint64_t> seed;
   std::vector<std::uint32_t> scaling;  // numbers of workers; empty: the scenario as it is
   std::string json;
+  bool check = false;
   bool log = false;
   bool quiet = false;
 };

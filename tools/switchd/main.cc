@@ -287,7 +287,9 @@ int serve(Start start, const Options& options) {
               [&](const std::string& what) -> control::ShowAnswer {
                 return answer_show(what, show, running, *collisions, log);
               },
-              [&](const control::ExcludeRequest& wish) { return control::exclude_rank(sw, wish); },
+              [&](const control::ExcludeRequest& wish) {
+                return control::exclude_rank(sw, wish, tell);
+              },
               [&] { return changes.reload(); },
               [&](const control::PlaceHostRequest& wish) { return control::place_hosts(sw, wish); },
               [&](const control::SetRequest& wish) { return changes.set(wish); },

@@ -9,7 +9,6 @@
 
 #include "config/schema/schema_forwarding.h"
 #include "config/text/codec.h"
-#include "config/text/field.h"
 #include "config/text/file.h"
 
 namespace tributary::telemetryd {
@@ -256,6 +255,12 @@ NetworkFile parse_network(std::string_view text, const std::string& file_name) {
   if (context.errors().empty()) check(file, context);
   if (!context.errors().empty()) throw config::ConfigErrors(context.errors());
   return file;
+}
+
+std::vector<config::KeyInfo> describe_network_schema() {
+  std::vector<config::KeyInfo> keys;
+  config::describe_fields(network_fields(), "", keys);
+  return keys;
 }
 
 }  // namespace tributary::telemetryd

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "config/model/path_destination.h"
-#include "config/text/error.h"
+#include "config/text/field.h"
 #include "core/time.h"
 #include "telemetry/path/best_path.h"
 
@@ -76,5 +76,6 @@ std::vector<LinkWay> ways_of(const NetworkFile& file);
 std::size_t index_of(const NetworkFile& file, const std::string& node);
 // Throws config::ConfigErrors. `file_name` is only what errors call the text.
 NetworkFile parse_network(std::string_view text, const std::string& file_name);
+std::vector<config::KeyInfo> describe_network_schema();
 
 }  // namespace tributary::telemetryd

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "config/text/error.h"
+#include "tests/documented_keys.h"
 
 namespace tributary::agentd {
 namespace {
@@ -29,6 +30,12 @@ TEST(DeclaredDevices, C2_AreReadWithTheirFigures) {
   EXPECT_EQ(devices[0].paths, std::vector<std::string>{"/dev/null"});
   EXPECT_EQ(devices[1].device.free_bytes, 16ull << 30);
   EXPECT_TRUE(parse_declared_devices("devices: []\n", "f").empty());
+}
+
+TEST(DeclaredDevices, KeysAreThoseOfTheDocumentation) {
+  const std::string example =
+      tests::expect_documented(describe_devices_schema(), "configuration/devices.md");
+  EXPECT_EQ(error_of(example), "none") << example;
 }
 
 TEST(DeclaredDevices, MistakesHaveLineAndPath) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "config/text/error.h"
+#include "tests/documented_keys.h"
 
 namespace tributary::manager {
 namespace {
@@ -40,6 +41,12 @@ TEST(TenantsFile, MistakesHaveTheirPlace) {
   EXPECT_THAT(refused("tenants:\n  - {name: a, wieght: 2}\n"), HasSubstr("did you mean 'weight'"));
   EXPECT_THAT(refused("tenants:\n  - {name: a, quota: {jobs: 0}}\n"), HasSubstr("allowed:"));
   EXPECT_THAT(refused("{}\n"), HasSubstr("tenants: is missing"));
+}
+
+TEST(TenantsFile, KeysAreThoseOfTheDocumentation) {
+  const std::string example =
+      tests::expect_documented(describe_tenants_schema(), "configuration/tenants.md");
+  EXPECT_EQ(refused(example), "") << example;
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstring>
 #include <filesystem>
+#include <latch>
+#include <limits>
 #include <set>
 #include <vector>
 
@@ -212,6 +214,27 @@ TEST_F(PoolCInterface, BadOrdersAndAmountsAreRefusedAndSaid) {
   EXPECT_EQ(tributary_pool_load(pool_, "1", nullptr, 9, got.records.data(), 9, &got.count),
             TRIBUTARY_POOL_INVALID_ARGUMENT);
   EXPECT_EQ(tributary_pool_next(pool_, "1", nullptr, nullptr), TRIBUTARY_POOL_INVALID_ARGUMENT);
+}
+
+TEST_F(PoolCInterface, AWaitHasALimit) {
+  std::latch released(1);
+  const auto done = [](void* context, tributary_pool_status, const char*) {
+    static_cast<std::latch*>(context)->wait();
+  };
+  std::array<char, 50> buffer{};
+  const std::uint64_t id = 4;
+  void* const target = buffer.data();
+  const std::size_t size = buffer.size();
+  EXPECT_EQ(tributary_pool_wait_for(pool_, 0), TRIBUTARY_POOL_OK) << "none was begun";
+  ASSERT_EQ(tributary_pool_get_batch_async(pool_, &id, 1, &target, &size, done, &released),
+            TRIBUTARY_POOL_OK);
+  EXPECT_EQ(tributary_pool_wait_for(pool_, 0), TRIBUTARY_POOL_NOT_DONE);
+  EXPECT_EQ(tributary_pool_wait_for(pool_, 0.001), TRIBUTARY_POOL_NOT_DONE);
+  EXPECT_THAT(tributary_pool_last_error(), testing::HasSubstr("not done"));
+  released.count_down();
+  EXPECT_EQ(tributary_pool_wait_for(pool_, 3600), TRIBUTARY_POOL_OK);
+  for (const double bad : {-1.0, 1e9, std::numeric_limits<double>::quiet_NaN()})
+    EXPECT_EQ(tributary_pool_wait_for(pool_, bad), TRIBUTARY_POOL_INVALID_ARGUMENT) << bad;
 }
 
 TEST_F(PoolCInterface, BadArgumentsAreRefusedAndSaid) {

@@ -4,12 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <string>
-#include <vector>
 
 #include "pool/loader/token.h"
-#include "tests/source_dir.h"
+#include "tests/documented_keys.h"
 
 namespace tributary::pool {
 namespace {
@@ -56,25 +54,8 @@ TEST(PoolConfig, L3ReadsEveryKeyAndWritesItAgain) {
 }
 
 TEST(PoolConfig, L3KeysAreThoseOfTheDocumentation) {
-  std::vector<std::string> expected;
-  std::string table;
-  for (const config::KeyInfo& key : describe_pool_schema()) {
-    expected.push_back("| `" + key.path + "` | " + key.type + " | " + key.fallback + " | " +
-                       key.allowed + " | " + key.meaning + " |");
-    table += expected.back() + '\n';
-  }
-  std::ifstream page(tests::source_dir() + "/docs/configuration/pool.md");
-  std::vector<std::string> documented;
-  std::string example;
-  bool inside = false;
-  for (std::string line; std::getline(page, line);) {
-    if (line.starts_with("| `")) documented.push_back(line);
-    if (line.starts_with("```"))
-      inside = line == "```yaml";
-    else if (inside)
-      example += line + '\n';
-  }
-  EXPECT_EQ(documented, expected) << "the table should read:\n" << table;
+  const std::string example =
+      tests::expect_documented(describe_pool_schema(), "configuration/pool.md");
   EXPECT_NO_THROW((void)parse_pool_config(example, "pool.md")) << example;
 }
 

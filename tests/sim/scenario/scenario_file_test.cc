@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/scenario/swarm.h"
+#include "tests/documented_keys.h"
 
 namespace tributary::sim {
 namespace {
@@ -24,6 +25,12 @@ TEST(ScenarioFile, WhatIsWrittenReadsBackTheSame) {
     const std::string text = to_yaml(draw_scenario(seed));
     EXPECT_EQ(to_yaml(parse_scenario(text, "written")), text) << "seed " << seed;
   }
+}
+
+TEST(ScenarioFile, KeysAreThoseOfTheDocumentation) {
+  const std::string example =
+      tests::expect_documented(describe_scenario_schema(), "configuration/scenarios.md");
+  EXPECT_EQ(errors_of(example), "accepted") << example;
 }
 
 TEST(ScenarioFile, MistakesAreNamedWithLineAndColumn) {
@@ -93,7 +100,7 @@ TEST(ScenarioFile, WhatMovesMustExistAndLeaveATree) {
     EXPECT_THAT(errors_of(text), AllOf(HasSubstr("bad.yaml:8:"), HasSubstr("does not exist")));
   }
   EXPECT_THAT(errors_of(tree + "  - {at: 1ms, switch: 1, to: 2}\n"),
-              AllOf(HasSubstr("bad.yaml:8:"), HasSubstr("2 may hang on switch 1")));
+              AllOf(HasSubstr("bad.yaml:8:"), HasSubstr("2 may be attached to switch 1")));
   EXPECT_THAT(errors_of(tree + "  - {at: 1ms, switch: 0, to: 1}\n"), HasSubstr("allowed: 1 to"));
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "config/text/field.h"
 #include "config/text/file.h"
 #include "manager/pods/quantity.h"
 
@@ -114,6 +113,12 @@ std::vector<LocalDevice> parse_declared_devices(std::string_view text, const std
   }
   if (!context.errors().empty()) throw config::ConfigErrors(context.errors());
   return devices;
+}
+
+std::vector<config::KeyInfo> describe_devices_schema() {
+  std::vector<config::KeyInfo> keys;
+  config::describe_fields(file_fields(), "", keys);
+  return keys;
 }
 
 }  // namespace tributary::agentd

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "config/text/field.h"
 #include "manager/pods/node.h"
 
 namespace tributary::agentd {
@@ -28,5 +29,6 @@ struct LocalDevice {
 
 // Throws config::ConfigErrors.
 std::vector<LocalDevice> parse_declared_devices(std::string_view text, const std::string& file);
+std::vector<config::KeyInfo> describe_devices_schema();
 
 }  // namespace tributary::agentd

@@ -32,7 +32,8 @@ void add_command(cli::App& app, const char* name, const char* what, const char* 
   auto options = std::make_shared<ExcludeOptions>();
   cli::App* command = app.add_subcommand(name, what);
   command->add_option("JOB", options->job, "The job's id")->required();
-  command->add_option("RANK", options->rank, "A rank that hangs on this switch itself")->required();
+  command->add_option("RANK", options->rank, "A rank that is attached to this switch itself")
+      ->required();
   command
       ->add_option("--from", options->from,
                    "The first op that it concerns. Left out: the first that has not begun")

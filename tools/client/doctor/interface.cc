@@ -1,7 +1,6 @@
 #include "tools/client/doctor/interface.h"
 
 #include <arpa/inet.h>
-#include <ifaddrs.h>
 #include <linux/ethtool.h>
 #include <linux/rtnetlink.h>
 #include <linux/sockios.h>
@@ -94,19 +93,6 @@ std::uint32_t source_for(std::uint32_t destination, std::uint16_t port) {
   return ntohl(own.sin_addr.s_addr);
 }
 
-std::string holder_of(std::uint32_t ipv4) {
-  ifaddrs* all = nullptr;
-  if (::getifaddrs(&all) != 0) return "";
-  std::string found;
-  for (const ifaddrs* a = all; a != nullptr && found.empty(); a = a->ifa_next) {
-    if (a->ifa_addr == nullptr || a->ifa_addr->sa_family != AF_INET) continue;
-    const auto* const address = reinterpret_cast<const sockaddr_in*>(a->ifa_addr);
-    if (ntohl(address->sin_addr.s_addr) == ipv4) found = a->ifa_name;
-  }
-  ::freeifaddrs(all);
-  return found;
-}
-
 ifreq request_for(const std::string& interface) {
   ifreq request{};
   interface.copy(request.ifr_name, IFNAMSIZ - 1);
@@ -152,7 +138,6 @@ RouteFacts look_at_route(std::uint32_t destination, std::uint16_t port) {
   facts.index = egress->index;
   facts.gateway = egress->gateway;
   facts.own_ipv4 = source_for(destination, port);
-  facts.own_address_on = holder_of(facts.own_ipv4);
   ask_interface(facts);
   return facts;
 }
@@ -188,11 +173,6 @@ Findings judge(const RouteFacts& route) {
     found.push_back({error, subject, route.up ? "has no carrier" : "is down",
                      route.up ? "check the cable, or the other end of the pair"
                               : "ip link set " + name + " up"});
-  if (route.own_address_on != name && !route.own_address_on.empty())
-    found.push_back({warning, subject,
-                     "this host's address is on " + route.own_address_on +
-                         ", where results by multicast are not received",
-                     "give " + name + " an address of its own"});
   if (!route.multicast)
     found.push_back({warning, subject, "takes no multicast, by which results come",
                      "ip link set " + name + " multicast on"});

@@ -16,7 +16,6 @@ struct RouteFacts {
   std::uint32_t gateway = 0;   // host order; 0: the address is on the link
   std::string error;           // why there is none
   std::uint32_t own_ipv4 = 0;  // source address, host order
-  std::string own_address_on;  // the interface that holds the source address
   bool up = false;
   bool running = false;    // has a carrier
   bool multicast = false;  // takes group addresses

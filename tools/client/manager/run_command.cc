@@ -123,7 +123,7 @@ int status_of(int waited) {
   return WIFEXITED(waited) ? WEXITSTATUS(waited) : 128 + WTERMSIG(waited);
 }
 
-// The first failure ends the others: their ops would wait for it in vain.
+// The first failure ends the others: their ops would wait for it until they time out.
 int run_all(const RunCommand& options, const Json& job, const std::vector<Rank>& ranks) {
   std::vector<pid_t> children;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
