@@ -73,7 +73,8 @@ class Programs:
         self.bed = bed
         self._count = 0
 
-    def run(self, mpi, argv, ranks=RANKS, preload=None, behind=(), environment=(), **settings):
+    def run(self, mpi, argv, ranks=RANKS, preload=None, behind=(), environment=(), limit_s=LIMIT_S,
+            **settings):
         """`preload`: whose library; False: none. `behind`: libraries that are preloaded after it.
         `settings`: the environment's, less TRIBUTARY_."""
         environment = {**dict(environment), "TRIBUTARY_ADDRESS": f"udp://{SWITCH_ADDRESS}", "TRIBUTARY_JOBS": "1-3",
@@ -86,7 +87,7 @@ class Programs:
             command += ["-x", f"{name}={text}"] if mpi == "openmpi" else ["-genv", name, text]
         self._count += 1
         process = self.bed.start(f"{mpi}{self._count}", [*command, *map(str, argv)], 0)
-        process.wait_exit(LIMIT_S)
+        process.wait_exit(limit_s)
         return Run(process)
 
 
