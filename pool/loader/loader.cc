@@ -106,7 +106,7 @@ auto Loader::counted(Read read) {
       if (now.batches != before.batches) metrics.add_batch(now.batch_ns - before.batch_ns);
       metrics.write_if_due(now, LoaderMetrics::Clock::now());
     }
-    const Session& session;
+    Session& session;
     LoaderMetrics& metrics;
     const LoadCounters& before;
   };
