@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "pool/link/node_link.h"
 #include "pool/loader/manifest_file.h"
-#include "pool/loader/node_link.h"
 #include "pool/loader/pool_config.h"
 #include "pool/store/make_manifest.h"
 

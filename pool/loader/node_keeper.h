@@ -29,7 +29,7 @@
 #include <thread>
 #include <vector>
 
-#include "pool/loader/control_link.h"
+#include "pool/link/control_link.h"
 #include "pool/loader/loader.h"
 #include "pool/record/placement.h"
 #include "pool/record/table.h"

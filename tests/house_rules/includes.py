@@ -15,7 +15,7 @@ INSIDE = {
     "config": ["text", "model", "plan", "schema", "check", "load", "server", "topology", "change"],
     "control": ["http", "socket", "text", "telemetry", "capture", "stragglers", "collisions", "metrics", "show", "events", "change"],
     "worker": ["layout", "wait", "transport", "memif", "rdma", "dial", "session", "agreement", "names", "host", "api", "task", "python", "torch", "mpi", "mpi/shim"],
-    "pool": ["record", "segment", "store", "transport", "loader", "api", "python"],
+    "pool": ["record", "segment", "store", "transport", "link", "loader", "api", "python"],
     "completion": ["pieces", "model", "engine", "host"],
     "manager": ["store", "topology", "admission", "policy", "pods", "service", "kubernetes", "etcd", "api"],
     "sim": ["network", "scenario", "node", "check", "run"],

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "pool/loader/node_link.h"
+#include "pool/link/node_link.h"
 #include "tests/pool/no_threads.h"
 #include "tests/pool/stored_pool.h"
 #include "tools/poold/node_server.h"

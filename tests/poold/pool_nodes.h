@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "core/prng.h"
+#include "pool/link/node_link.h"
+#include "pool/link/token.h"
 #include "pool/loader/loader.h"
-#include "pool/loader/node_link.h"
-#include "pool/loader/token.h"
 #include "tools/poold/node_server.h"
 
 namespace tributary::poold {

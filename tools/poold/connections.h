@@ -17,7 +17,7 @@
 #include <thread>
 
 #include "core/pending_connections.h"
-#include "pool/loader/stream.h"
+#include "pool/link/stream.h"
 
 namespace tributary::poold {
 

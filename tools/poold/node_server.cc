@@ -14,7 +14,7 @@
 #include <system_error>
 #include <utility>
 
-#include "pool/loader/token.h"
+#include "pool/link/token.h"
 
 namespace tributary::poold {
 namespace {

@@ -21,9 +21,9 @@
 #include <string>
 #include <thread>
 
+#include "pool/link/stream.h"
 #include "pool/loader/manifest_file.h"
 #include "pool/loader/pool_config.h"
-#include "pool/loader/stream.h"
 #include "pool/segment/memory_file.h"
 #include "pool/segment/node_cache.h"
 #include "tools/poold/connections.h"

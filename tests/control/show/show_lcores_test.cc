@@ -156,13 +156,13 @@ TEST(ShowPlanes, HaveSeriesOfTheirOwn) {
 TEST(ShowPlanes, ExclusionIsAskedOfEachPlane) {
   RunningSwitch sw(with_planes());
   try {
-    exclude_rank(sw.get(), {7, 1, true, std::nullopt});
+    exclude_rank(sw.get(), {7, 1, true, std::nullopt}, [](const std::string&) {});
     FAIL();
   } catch (const std::invalid_argument& error) {
     EXPECT_STREQ(error.what(), "plane 0: rank 1 of job 7: the job has no running epoch");
   }
   try {
-    exclude_rank(sw.get(), {8, 1, true, std::nullopt});
+    exclude_rank(sw.get(), {8, 1, true, std::nullopt}, [](const std::string&) {});
     FAIL();
   } catch (const std::invalid_argument& error) {
     EXPECT_STREQ(error.what(), "rank 1 of job 8: the job has no running epoch");

@@ -248,11 +248,11 @@ TEST_F(LateLoops, O1_WhatTheFirstLoopKeepsForAllIsLeftOutWhileItIsLate) {
 TEST_F(LateLoops, WhatNeedsALateLoopIsRefusedAtOnce) {
   LateChange late(sw->get(), 1, after());
   EXPECT_THAT(refusal_of([&] {
-                exclude_rank(sw->get(), {7, 1, true, std::nullopt});
+                exclude_rank(sw->get(), {7, 1, true, std::nullopt}, [](const std::string&) {});
               }),
               testing::AllOf(HasSubstr("lcore 1 has not come to"), HasSubstr("try again")));
   EXPECT_THAT(refusal_of([&] {
-                exclude_rank(sw->get(), {8, 1, true, std::nullopt});
+                exclude_rank(sw->get(), {8, 1, true, std::nullopt}, [](const std::string&) {});
               }),
               HasSubstr("the job has no running epoch"));
 }

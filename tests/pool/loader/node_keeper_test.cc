@@ -7,9 +7,9 @@
 #include <functional>
 #include <thread>
 
+#include "pool/link/stream.h"
+#include "pool/link/token.h"
 #include "pool/loader/loader.h"
-#include "pool/loader/stream.h"
-#include "pool/loader/token.h"
 #include "tests/pool/stored_pool.h"
 
 namespace tributary::pool {

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "pool/loader/token.h"
+#include "pool/link/token.h"
 #include "tests/documented_keys.h"
 
 namespace tributary::pool {

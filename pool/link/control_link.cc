@@ -1,4 +1,4 @@
-#include "pool/loader/control_link.h"
+#include "pool/link/control_link.h"
 
 #include <poll.h>
 

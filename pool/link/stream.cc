@@ -1,4 +1,4 @@
-#include "pool/loader/stream.h"
+#include "pool/link/stream.h"
 
 #include <fcntl.h>
 #include <netdb.h>

@@ -1,4 +1,4 @@
-#include "pool/loader/token.h"
+#include "pool/link/token.h"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>

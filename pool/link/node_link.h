@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "pool/loader/greeting.h"
+#include "pool/link/greeting.h"
 
 namespace tributary::pool {
 

@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "core/utf8.h"
+#include "pool/link/stream.h"
+#include "pool/link/token.h"
 #include "pool/loader/loader.h"
-#include "pool/loader/stream.h"
-#include "pool/loader/token.h"
 #include "tests/pool/stored_pool.h"
 
 namespace tributary::pool {

@@ -1,4 +1,4 @@
-#include "pool/loader/node_link.h"
+#include "pool/link/node_link.h"
 
 #include <algorithm>
 #include <utility>

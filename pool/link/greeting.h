@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "pool/loader/stream.h"
+#include "pool/link/stream.h"
 #include "pool/transport/transport.h"
 
 namespace tributary::pool {

@@ -7,7 +7,7 @@
 
 #include <optional>
 
-#include "pool/loader/greeting.h"
+#include "pool/link/greeting.h"
 
 namespace tributary::pool {
 

@@ -1,9 +1,9 @@
-#include "pool/loader/greeting.h"
+#include "pool/link/greeting.h"
 
 #include <utility>
 
 #include "core/utf8.h"
-#include "pool/loader/token.h"
+#include "pool/link/token.h"
 
 namespace tributary::pool {
 
