@@ -67,7 +67,13 @@ bool read(const std::string& config, std::size_t batch, const std::string& comma
     for (std::size_t i = 0; i < count; ++i)
       targets.push_back(std::span(buffer).subspan(i * length, length));
     std::fill(buffer.begin(), buffer.end(), std::byte{0});
-    loader.get_batch(std::span(ids).subspan(at, count), targets);
+    try {
+      loader.get_batch(std::span(ids).subspan(at, count), targets);
+    } catch (const pool::LoadError&) {
+      for (const pool::NodeState& node : loader.nodes())
+        std::printf("node %s: %s\n", node.name.c_str(), node.problem.c_str());
+      throw;
+    }
     for (std::size_t i = 0; i < count; ++i) {
       fill(ids[at + i], expected);
       wrong += std::equal(expected.begin(), expected.end(), targets[i].begin()) ? 0 : 1;
