@@ -148,9 +148,13 @@ const char* name_of(Kind kind) {
 std::size_t default_threshold(Kind kind) {
   switch (kind) {
     case Kind::allreduce: return std::size_t{64} << 10;
-    case Kind::barrier: return kNever;
-    default: return std::size_t{1} << 20;
+    case Kind::reduce:
+    case Kind::reduce_scatter: return std::size_t{1} << 20;
+    case Kind::bcast:
+    case Kind::allgather:
+    case Kind::barrier: break;
   }
+  return kNever;
 }
 
 std::string collect(Getter get) {

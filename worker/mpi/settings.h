@@ -40,8 +40,8 @@ const char* name_of(Kind kind);
 
 // Means that a collective is never offloaded.
 inline constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
-// The least bytes by default: for allreduce from measurements by tools/bench mpi, for the others a
-// cautious guess. docs/mpi.md, "Thresholds", has the curve.
+// The least bytes by default, from measurements by tools/bench mpi: what adds up, where the switch
+// spares the ranks work. docs/mpi.md, "Thresholds", has the curves.
 std::size_t default_threshold(Kind kind);
 
 struct Settings {
