@@ -77,6 +77,11 @@ class Server:
         ) as process:
             return json.loads(process.check_exit(30).text())
 
+    def probe(self, page):
+        """What a page for probes says, and its status."""
+        command = ["curl", "-s", "-w", "%{http_code}", f"http://{self.metrics}/{page}"]
+        return self._bed.start("probe", command).check_exit(30).text()
+
     def completions(self):
         return sum(row["completions"] for row in self.show("completion"))
 
@@ -226,11 +231,14 @@ def test_a_server_with_a_dpdk_port_outlives_its_switch(make_servers, launch):
     bed.switch.stop()
     servers[0].start()
     assert servers[0].show("ports")[0]["link"] == "down"
+    assert servers[0].probe("healthz") == "ok\n200"
+    assert re.fullmatch(r"port \S+ has no link\n503", servers[0].probe("readyz"))
     for _ in range(2):
         bed.switch.start()
         wait_for_hosts(bed, ["ps0"])
         for worker in start(bed, launch, [INTS]):
             worker.finish()
+        assert servers[0].probe("readyz") == "ok\n200"
         bed.switch.process.signal(signal.SIGKILL)
         bed.switch.process.wait_exit(30)
     assert servers[0].process.running

@@ -15,6 +15,7 @@
 #include "tools/daemon/log_options.h"
 #include "tools/poold/metrics.h"
 #include "tools/poold/node_server.h"
+#include "tools/poold/probes.h"
 
 namespace tributary::poold {
 namespace {
@@ -44,7 +45,8 @@ int serve(const pool::PoolConfig& config, const Options& options) {
   const NodeServer server(config, place_of(config, options.node));
   std::optional<control::MetricsServer> metrics;
   if (const std::string& listen = server.node().metrics_listen; !listen.empty())
-    metrics.emplace("metrics_listen", listen, std::make_shared<Metrics>(server));
+    metrics.emplace("metrics_listen", listen, std::make_shared<Metrics>(server),
+                    probe_pages(server));
   const NodeStatus status = server.status();
   std::printf("%s of pool %s listens at %s, is read by %s; %s, %llu records\n",
               server.node().name.c_str(), config.name.c_str(), server.node().address.c_str(),

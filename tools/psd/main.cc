@@ -26,6 +26,7 @@
 #include "tools/program/standard_output.h"
 #include "tools/psd/checkpoint_lock.h"
 #include "tools/psd/make_udp_port.h"
+#include "tools/psd/probes.h"
 #include "tools/psd/show.h"
 #include "worker/host/host_loop.h"
 
@@ -96,11 +97,13 @@ int serve(const config::ServerConfig& config, const Options& options) {
   Show show(loop, config, port);
   std::optional<control::MetricsServer> metrics;
   if (!config.metrics_listen.empty())
-    metrics.emplace("metrics.listen", config.metrics_listen, std::make_shared<Metrics>(loop, port));
+    metrics.emplace("metrics.listen", config.metrics_listen, std::make_shared<Metrics>(loop, port),
+                    probe_pages(loop, port));
   std::thread thread([&loop] { loop.run(); });
   std::optional<control::SocketServer> socket;
   const auto stop = [&] {
-    socket.reset();  // no client may ask a loop that no longer answers
+    metrics.reset();  // no client may ask a loop that no longer answers
+    socket.reset();
     loop.stop();
     thread.join();
   };

@@ -6,22 +6,14 @@
 #include "control/metrics/completion_metrics.h"
 #include "control/show/show_engine.h"
 #include "control/show/show_hosting.h"
+#include "tools/psd/on_loop.h"
 
 namespace tributary::psd {
 namespace {
 
 using nlohmann::ordered_json;
 
-constexpr Duration kLoopAnswer = Duration::seconds(2);
 constexpr std::size_t kMostChunks = 1024;
-
-// On the loop's thread, which may have to be woken.
-template <typename F>
-auto on_loop(ServerLoop& loop, F read) {
-  loop.wake();
-  return loop.mailbox().ask([&loop, read](Instant now) { return read(loop.server(), now); },
-                            kLoopAnswer);
-}
 
 }  // namespace
 
