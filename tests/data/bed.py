@@ -75,15 +75,15 @@ class PoolBed:
         assert not check or done.returncode == 0, done.stderr
         return done
 
-    def start(self, *names, log=os.devnull):
-        """log: the file of what they print."""
+    def start(self, *names, log=os.devnull, errors=None, options=()):
+        """log, errors: the files of what they print, and of their logs, which else are the test's."""
         for name in names or self.names:
             reading, writing = os.pipe()
-            with open(log, "a", encoding="utf-8") as output:
+            with open(log, "a", encoding="utf-8") as output, open(errors or os.devnull, "a", encoding="utf-8") as lines:
                 self.processes[name] = subprocess.Popen(
                     [*self.prefix, program("tributary-poold"), "--config", self.config, "--node", name,
-                     "--ready-fd", str(writing)],
-                    pass_fds=[writing], stdout=output, env=self.env)
+                     "--ready-fd", str(writing), *options],
+                    pass_fds=[writing], stdout=output, stderr=lines if errors else None, env=self.env)
             os.close(writing)
             with os.fdopen(reading) as pipe:
                 assert pipe.readline() == "ready\n", f"node {name} does not start"

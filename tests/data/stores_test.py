@@ -1,5 +1,6 @@
 """Stores and formats as a pool's users meet them: links, WebDataset, IDX, S3 and WebHDFS that fail (L1)."""
 
+import json
 import struct
 import sys
 import tarfile
@@ -178,14 +179,17 @@ def test_l1_damaged_objects_are_skipped_and_named(tmp_path, fault, said):
     store.close()
 
 
-def test_records_that_change_in_the_store_are_refused(tmp_path):
+def test_records_that_change_in_the_store_are_refused_and_logged(tmp_path):
     folder = write_files(tmp_path / "data", 20)
+    log = tmp_path / "log"
     with PoolBed(tmp_path, f"file://{folder}") as bed:
         bed.command("fill", "--manifest")
         (folder / "000003").write_bytes(b"another")
-        bed.start()
+        bed.start(errors=log, options=("--log-format", "json"))
         done = bed.command("fill", check=False)
         assert done.returncode == 1 and "make the manifest again" in done.stderr
+        [line] = [json.loads(line) for line in log.read_text().splitlines()]
+        assert line["level"] == "warning" and "filling ended, records not read: 1: 000003" in line["text"]
 
 
 if __name__ == "__main__":

@@ -5,7 +5,9 @@
 #include <sys/socket.h>
 
 #include <filesystem>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "pool/link/node_link.h"
 #include "tests/pool/no_threads.h"
@@ -65,6 +67,26 @@ TEST_F(NodeLimits, L1FillIsRefusedWhereNoThreadIsLeftAndWorksLater) {
   to.command(CommandKind::fill, 0, StoredPool::kRecords);
   while (server_->status().fill.running) std::this_thread::yield();
   EXPECT_EQ(server_->status().records, StoredPool::kRecords);
+}
+
+TEST_F(NodeLimits, L1FillThatLacksRecordsIsReported) {
+  server_.reset();
+  std::vector<std::string> said;
+  server_.emplace(config_, 0, Connections::Limits{},
+                  [&said](const std::string& line) { said.push_back(line); });
+  const auto fill = [this] {
+    link().command(CommandKind::fill, 0, StoredPool::kRecords);
+    while (server_->status().fill.running) std::this_thread::yield();
+  };
+  std::filesystem::rename(pool_.file(7), pool_.file(7).string() + "-away");
+  fill();
+  EXPECT_THAT(said, testing::ElementsAre(testing::AllOf(
+                        testing::StartsWith("tributary-poold: filling ended, records not read: 1:"),
+                        testing::HasSubstr("records 7 to 7: "))));
+  said.clear();
+  std::filesystem::rename(pool_.file(7).string() + "-away", pool_.file(7));
+  fill();
+  EXPECT_THAT(said, testing::IsEmpty());
 }
 
 TEST_F(NodeLimits, TurnsGoOnWhileANodeServesAndIsFilled) {

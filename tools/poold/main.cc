@@ -42,7 +42,7 @@ std::size_t place_of(const pool::PoolConfig& config, const std::string& name) {
 
 int serve(const pool::PoolConfig& config, const Options& options) {
   tools::Daemon daemon;
-  const NodeServer server(config, place_of(config, options.node));
+  const NodeServer server(config, place_of(config, options.node), {}, tools::report_warning);
   std::optional<control::MetricsServer> metrics;
   if (const std::string& listen = server.node().metrics_listen; !listen.empty())
     metrics.emplace("metrics_listen", listen, std::make_shared<Metrics>(server),

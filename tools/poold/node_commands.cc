@@ -1,7 +1,7 @@
 // Operators' commands to a node: fill, pin, evict, verify, status.
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
+#include <new>
 #include <nlohmann/json.hpp>
 
 #include "tools/poold/node_server.h"
@@ -96,11 +96,27 @@ void NodeServer::fill(std::uint64_t first, std::uint64_t count) {
   };
   try {
     prefetcher_->run(first, count, {wants, deliver, has_room});
+    report_fill("");
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "tributary-poold: filling ended: %s\n", error.what());
+    report_fill(error.what());
   }
   const std::lock_guard lock(mutex_);
   filling_ = false;
+}
+
+// `error`: what ended it early; empty: nothing did. A node that is stopped ends every fill.
+void NodeServer::report_fill(std::string_view error) try {
+  const FillProgress progress = prefetcher_->progress();
+  if (stopping_ || (error.empty() && progress.failed == 0)) return;
+  std::string text = "tributary-poold: filling ended";
+  if (progress.failed != 0) text += ", records not read: " + std::to_string(progress.failed);
+  if (!error.empty())
+    text.append(": ").append(error);
+  else if (!progress.errors.empty())
+    text += ": " + progress.errors.front();
+  report_(text);
+} catch (const std::bad_alloc&) {
+  // No memory is left for the line; the status has the numbers.
 }
 
 NodeStatus NodeServer::status() const {

@@ -63,8 +63,9 @@ std::uint64_t index_record_bytes(const Manifest& manifest) {
 }  // namespace
 
 NodeServer::NodeServer(const PoolConfig& config, std::size_t node,
-                       const Connections::Limits& limits)
-    : config_(config),
+                       const Connections::Limits& limits, Report report)
+    : report_(std::move(report)),
+      config_(config),
       node_(node),
       manifest_(config.dataset.manifest),
       token_(read_token(config)),

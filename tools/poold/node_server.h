@@ -14,11 +14,13 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "pool/link/stream.h"
@@ -51,9 +53,14 @@ struct NodeStatus {
 
 class NodeServer {
  public:
-  // Takes the memory and listens. Throws std::runtime_error.
-  NodeServer(const pool::PoolConfig& config, std::size_t node,
-             const Connections::Limits& limits = {});
+  // Takes a line for the log. Any thread's.
+  using Report = std::function<void(const std::string&)>;
+
+  // Takes the memory and listens. Throws std::runtime_error. `report` hears of fills that lack
+  // records.
+  NodeServer(
+      const pool::PoolConfig& config, std::size_t node, const Connections::Limits& limits = {},
+      Report report = [](const std::string&) {});
   ~NodeServer();
   NodeServer(const NodeServer&) = delete;
   NodeServer& operator=(const NodeServer&) = delete;
@@ -89,8 +96,10 @@ class NodeServer {
   pool::Message verify(std::uint64_t first, std::uint64_t count);
   pool::Message start_fill(std::uint64_t first, std::uint64_t count);
   void fill(std::uint64_t first, std::uint64_t count);
+  void report_fill(std::string_view error);
   [[nodiscard]] std::string status_text() const;
 
+  const Report report_;
   const pool::PoolConfig config_;
   const std::size_t node_;
   const pool::ManifestFile manifest_;
