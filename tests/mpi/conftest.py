@@ -94,7 +94,7 @@ class Programs:
 @pytest.fixture(scope="module")
 def programs():
     """One job of all ranks, two of two, and one that has few reductions; sums wrap, as MPI's do."""
-    options = (("arithmetic", "modular"), ("lease", "1s"))
+    options = (("arithmetic", "modular"), ("lease", "5s"))
     few = (*options, ("reductions", ["float32 sum"]))
     jobs = [Job(1, RANKS, options), Job(2, 2, options), Job(3, 2, options), Job(4, RANKS, few)]
     with Loop() as loop, Bed(loop, "veth", 1, jobs) as bed:

@@ -37,7 +37,7 @@ class Switch:
         )
         self._config.write_text(
             f"switch: {{address: {SWITCH}, names: {{megabytes: 4, segment_bytes: 8192}}}}\nports:\n{ports}"
-            f"jobs:\n  - {{id: {JOB}, workers: {WORKERS}, chunk_bytes: 8192, lease: 1s,"
+            f"jobs:\n  - {{id: {JOB}, workers: {WORKERS}, chunk_bytes: 8192, lease: 5s,"
             f" names: {{enabled: true}}}}\n"
         )
         self._process = None

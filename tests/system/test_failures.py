@@ -6,7 +6,7 @@ import signal
 import pytest
 from testbed.switch import Job
 
-SHORT = (("lease", "1s"), ("deadline", "3s"))
+PATIENT = (("lease", "5s"), ("deadline", "3s"))
 LARGE = {"do": "allreduce", "count": 2_000_000, "dtype": "float32"}
 SMALL = {"do": "allreduce", "count": 5_000, "dtype": "int32", "repeat": 3}
 
@@ -33,7 +33,7 @@ def slots_in_use(bed):
 
 @pytest.mark.parametrize("ports", ["veth", "memif"])
 def test_killed_worker_is_named_slots_are_freed_next_run_works(make_bed, launch, loop, ports):
-    bed = make_bed(ports, 4, jobs=[Job(1, 4, options=SHORT)])
+    bed = make_bed(ports, 4, jobs=[Job(1, 4, options=PATIENT)])
     launcher = launch(bed)
     never = wait_forever(bed)
     workers = launcher.start(lambda rank: [SMALL, never] if rank == 2 else [SMALL, LARGE])
@@ -93,7 +93,7 @@ def test_a_killed_udp_rank_is_missed_before_its_lease(make_bed, launch):
 
 def test_killed_amid_a_stream_of_ops(make_bed, launch):
     """The same without any pause: the kill hits ops in flight."""
-    bed = make_bed("veth", 3, jobs=[Job(1, 3, options=SHORT)])
+    bed = make_bed("veth", 3, jobs=[Job(1, 3, options=PATIENT)])
     launcher = launch(bed)
     endless = {"do": "allreduce", "count": 300_000, "dtype": "int32", "repeat": 100_000}
     workers = launcher.start([endless])
@@ -152,7 +152,7 @@ def test_disagreement_is_reported_to_every_worker(make_bed, launch, odd, words):
 
 @pytest.mark.parametrize("ports", ["veth", "memif"])
 def test_switch_killed_and_restarted_nobody_hangs(make_bed, launch, ports):
-    bed = make_bed(ports, 3, jobs=[Job(1, 3, options=SHORT)])
+    bed = make_bed(ports, 3, jobs=[Job(1, 3, options=PATIENT)])
     launcher = launch(bed)
     endless = {"do": "allreduce", "count": 300_000, "dtype": "int32", "repeat": 100_000}
     workers = launcher.start([endless], op_timeout=10.0)

@@ -15,7 +15,7 @@ COUNT = itertools.count()
 
 @pytest.fixture
 def bed(make_bed):
-    return make_bed("veth", 2, jobs=[Job(1, 2, (("lease", "1s"),))])
+    return make_bed("veth", 2, jobs=[Job(1, 2, (("lease", "5s"),))])
 
 
 def client(bed, *arguments, at=0):

@@ -19,7 +19,9 @@ from testbed.tree import PYTHON, binary
 
 WORKERS = 4
 STORM = (("slots", "dynamic"), ("quota", 1), ("verify", True), ("shards", 2), ("window", 32))
-SHORT = (("lease", "3s"), ("deadline", "20s"))
+PATIENT = (("lease", "5s"), ("deadline", "20s"))
+# Silence of a server after which another one is to follow: where a test awaits that.
+SOON = "1s"
 INTS = {"do": "allreduce", "count": 60_000, "dtype": "int32"}
 FLOATS = {"do": "allreduce", "count": 60_000, "dtype": "float32"}
 
@@ -88,7 +90,7 @@ class Server:
 
 @pytest.fixture
 def make_servers(make_bed):
-    def make(options, hosts=("ps0", "ps1", "root"), ports="veth", dpdk=None, **more):
+    def make(options, hosts=("ps0", "ps1", "root"), ports="veth", dpdk=None, lease="5s", **more):
         options = (("arithmetic", "modular"), *options, ("completion_hosts", list(hosts)))
         named = [
             {"name": f"ps{i}", "address": worker_address(WORKERS + i), "port": f"w{WORKERS + i}"}
@@ -98,7 +100,7 @@ def make_servers(make_bed):
             ports,
             WORKERS + 2,
             jobs=[Job(1, WORKERS, options=options)],
-            completion={"lease": "500ms", "hosts": named},
+            completion={"lease": lease, "hosts": named},
             **more,
         )
         return bed, [Server(bed, number, options, dpdk=dpdk) for number in range(2)]
@@ -167,7 +169,7 @@ def test_o2_ranks_ask_for_the_server(make_servers, launch, asking):
 
 def test_a_server_with_a_dpdk_port_sums_a_storm_and_is_followed(make_servers, launch):
     """Both over memif; one is killed in the middle, and comes back."""
-    bed, servers = make_servers((*STORM, *SHORT), ports="memif")
+    bed, servers = make_servers((*STORM, *PATIENT), ports="memif", lease=SOON)
     for server in servers:
         server.start()
     wait_for_hosts(bed, ["ps0", "ps1"])
@@ -260,7 +262,7 @@ def test_t9_servers_notify_all_workers_themselves(make_servers, launch):
 
 def test_t9_a_notifying_server_that_dies_ends_the_epoch(make_servers, launch):
     """Some rank may hold what nobody else knows: no other server decides those chunks."""
-    bed, servers = make_servers((*STORM, *SHORT, ("notify", "direct")))
+    bed, servers = make_servers((*STORM, *PATIENT, ("notify", "direct")), lease=SOON)
     for server in servers:
         server.start()
     wait_for_hosts(bed, ["ps0"])
@@ -313,7 +315,7 @@ def test_t10_a_workers_process_hosts(make_bed, launch):
         "veth",
         WORKERS,
         jobs=[Job(1, WORKERS, options=options)],
-        completion={"lease": "500ms", "hosts": [host]},
+        completion={"lease": "5s", "hosts": [host]},
     )
     file = Server(bed, 0, options, port=0).write_file()
     launcher = launch(bed)
@@ -341,7 +343,7 @@ def test_metrics_are_served(make_servers):
 
 def test_a_killed_server_is_followed_and_a_restarted_one_serves_again(make_servers, launch):
     """kill -9 in the middle of the ops, twice: the other server, then the root; no op is lost."""
-    bed, servers = make_servers((*STORM, *SHORT))
+    bed, servers = make_servers((*STORM, *PATIENT), lease=SOON)
     for server in servers:
         server.start()
     wait_for_hosts(bed, ["ps0", "ps1"])
@@ -375,7 +377,8 @@ def test_o4_servers_killed_and_stopped_at_any_instant_end_no_op(make_servers, la
     """
     seed, rounds = int(os.environ.get("TRIBUTARY_SEED", "1")), int(os.environ.get("TRIBUTARY_ROUNDS", "30"))
     dice = random.Random(seed)
-    bed, servers = make_servers((*STORM, *SHORT))
+    # Half of the rounds await the end of the lease. A server that is followed too soon ends no op.
+    bed, servers = make_servers((*STORM, *PATIENT), lease="500ms")
     for server in servers:
         server.start()
     wait_for_hosts(bed, ["ps0", "ps1"])
@@ -410,7 +413,7 @@ def test_o4_servers_killed_and_stopped_at_any_instant_end_no_op(make_servers, la
 
 def test_a_server_that_comes_back_at_once_goes_on(make_servers, launch):
     """Faster than its lease: the root notices the new incarnation."""
-    bed, servers = make_servers((*STORM, *SHORT), hosts=["ps0"])
+    bed, servers = make_servers((*STORM, *PATIENT), hosts=["ps0"])
     servers[0].start()
     wait_for_hosts(bed, ["ps0"])
     workers = start(bed, launch, [{**INTS, "repeat": 60}])
@@ -425,7 +428,7 @@ def test_a_server_that_comes_back_at_once_goes_on(make_servers, launch):
 
 
 def test_without_any_server_the_error_says_so(make_servers, launch):
-    bed, servers = make_servers((*STORM, *SHORT), hosts=["ps0"])
+    bed, servers = make_servers((*STORM, *PATIENT), hosts=["ps0"], lease=SOON)
     servers[0].start()
     wait_for_hosts(bed, ["ps0"])
     workers = start(bed, launch, [{**INTS, "repeat": 10_000}])
@@ -439,7 +442,7 @@ def test_without_any_server_the_error_says_so(make_servers, launch):
 
 
 def test_sigterm_hands_over_at_once(make_servers, launch):
-    bed, servers = make_servers((*STORM, *SHORT))
+    bed, servers = make_servers((*STORM, *PATIENT))
     for server in servers:
         server.start()
     wait_for_hosts(bed, ["ps0", "ps1"])

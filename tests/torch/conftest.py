@@ -30,7 +30,7 @@ class Switch:
     With `shared`, a port for each rank, as docs/torch.md has it.
     """
 
-    def __init__(self, directory, sizes=JOBS, options="lease: 1s", shared=False):
+    def __init__(self, directory, sizes=JOBS, options="lease: 5s", shared=False):
         self.socket = directory / "s.memif"
         self._config = directory / "switch.yaml"
         ids = [f"{rank}" if shared else f"{job}{rank}"
