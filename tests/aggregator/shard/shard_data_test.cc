@@ -158,6 +158,28 @@ TEST_F(EngineTest, LateDuplicateOpensNoGhostSlot) {
   EXPECT_TRUE(sent_.empty());
 }
 
+// Nor does one of the epoch before, whatever its seq means in this one.
+TEST_F(EngineTest, CopiesOfTheEpochBeforeOpenNoGhostSlot) {
+  build(2, 2);
+  join_all();
+  complete(0);
+  contribute(0, 1, {1});
+  const std::uint16_t before = epoch_;
+  join_all(1);
+  ASSERT_NE(epoch_, before);
+  const std::uint16_t current = std::exchange(epoch_, before);
+  for (std::uint32_t seq = 0; seq < 3; ++seq)
+    EXPECT_EQ(contribute(0, seq, {9}).reason, DropReason::stale_epoch) << seq;
+  epoch_ = current;
+  EXPECT_EQ(counters().slots_open.get(), 0u);
+  now_ = now_ + Duration::ms(600);
+  expire();
+  EXPECT_TRUE(sent_.empty());
+  complete(0);
+  ASSERT_EQ(sent_.size(), 1u);
+  EXPECT_EQ(sent_[0].elements<std::int32_t>(), std::vector<std::int32_t>{3});
+}
+
 // Rule 2: a sender can't use more of the switch than its window.
 TEST_F(EngineTest, BeyondTheWindowIsRefused) {
   build(2, 4);

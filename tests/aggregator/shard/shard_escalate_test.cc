@@ -167,6 +167,22 @@ TEST_F(EscalateTest, OnlyTheFirstResultOfAnEscalatedChunkCounts) {
   EXPECT_EQ(sent_.at(0).elements<std::int32_t>(), std::vector<std::int32_t>{3});
 }
 
+// Rule 3: nor do late copies of a chunk that the host has finished open a slot again.
+TEST_F(EscalateTest, LateCopiesOfAnEscalatedChunkOpenNoGhostSlot) {
+  build_with(escalate_late, 2);
+  contribute(0, 0, {1});
+  now_ = now_ + Duration::ms(500);
+  expire();
+  EXPECT_TRUE(host_result(0, 3));
+  for (std::uint32_t rank = 0; rank < 2; ++rank)
+    EXPECT_NE(contribute(rank, 0, {9}).verdict, Verdict::opened) << rank;
+  EXPECT_EQ(counters().slots_open.get(), 0u);
+  now_ = now_ + Duration::ms(600);
+  expire();
+  EXPECT_TRUE(sent_.empty());
+  EXPECT_EQ(escalated(Reason::deadline), 1u);
+}
+
 TEST_F(EscalateTest, HostMayEndTheEpoch) {
   build_with(escalate_late, 2);
   std::array<std::byte, 16> buffer;

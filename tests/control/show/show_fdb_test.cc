@@ -35,6 +35,26 @@ TEST_F(ShowFdb, FdbOfAVlanAndAPort) {
     EXPECT_THROW((void)show.table(wrong), std::invalid_argument) << wrong;
 }
 
+// The rest of a large table is a count, and what to type to see it.
+TEST(ShowFdbLimit, RowsBeyondTheLimitAreCounted) {
+  constexpr std::size_t kMost = 16384;
+  config::SwitchConfig config = null_config();
+  config.forwarding.static_macs.clear();
+  for (std::size_t i = 0; i < kMost + 3; ++i)
+    config.forwarding.static_macs.push_back(
+        {{2, 0, 0, 1, static_cast<std::uint8_t>(i >> 8), static_cast<std::uint8_t>(i)},
+         i == 0 ? "left" : "right"});
+  RunningSwitch sw(config);
+  Show show(sw.get());
+  const auto table = show.table("fdb");
+  ASSERT_EQ(table.size(), kMost + 1);
+  EXPECT_EQ(table[kMost - 1]["kind"], "static");
+  EXPECT_TRUE(table[kMost]["mac"].is_null());
+  EXPECT_EQ(table[kMost]["kind"], "3 more: choose with vlan= or port=");
+  EXPECT_EQ(show.table("fdb port=left").size(), 1u);
+  EXPECT_EQ(show.table("fdb port=right").size(), kMost + 1);
+}
+
 TEST_F(ShowFdb, O1_VlansWithTheSamePortsAreOneRow) {
   const auto table = show.table("vlans");
   ASSERT_EQ(table.size(), 1u);
