@@ -20,6 +20,10 @@ grpc::StatusCode code_of(StoreError::Kind kind) {
 
 }  // namespace
 
+CallError interrupted() {
+  return {grpc::StatusCode::UNAVAILABLE, "the manager ends"};
+}
+
 grpc::Status status_of_exception() {
   try {
     throw;

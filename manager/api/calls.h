@@ -25,6 +25,8 @@ class CallError : public std::runtime_error {
   grpc::StatusCode code_;
 };
 
+// The error of a call that the manager's end interrupts: its client asks the next manager.
+CallError interrupted();
 // Converts the exception that is being handled; to be called in a catch block.
 grpc::Status status_of_exception();
 Identity identity_of(const grpc::ServerContext& context);

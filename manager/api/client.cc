@@ -32,7 +32,7 @@ std::string to_json(const google::protobuf::Message& message) {
   return text;
 }
 
-constexpr std::chrono::milliseconds kPause{100};     // once none of several managers leads
+constexpr std::chrono::milliseconds kPause{100};     // once no manager has answered
 constexpr std::chrono::milliseconds kConnect{1000};  // before the next one is asked
 
 using Clock = std::chrono::system_clock;
@@ -52,6 +52,17 @@ bool is_away(const grpc::Status& status) {
   return status.error_code() == grpc::StatusCode::UNAVAILABLE && status.error_details().empty();
 }
 
+// The reason why a channel has no connection. A manager that has come meanwhile has nothing to
+// decide.
+grpc::Status problem_of(const std::shared_ptr<grpc::Channel>& channel) {
+  grpc::ClientContext context;
+  context.set_deadline(Clock::now() + kPause);
+  v1::Job none;
+  const grpc::Status status = v1::Jobs::NewStub(channel)->Show(&context, {}, &none);
+  if (is_away(status)) return status;
+  return {grpc::StatusCode::UNAVAILABLE, "it does not answer the connection attempt"};
+}
+
 }  // namespace
 
 struct Client::Inside {
@@ -61,27 +72,32 @@ struct Client::Inside {
   // one has answered.
   template <typename Once>
   void ask(bool repeat, Duration timeout, Once once) {
+    const bool alone = managers.size() == 1;
     const auto end = Clock::now() + std::chrono::nanoseconds(timeout.to_ns());
     for (std::size_t asked = 1;; ++asked) {
       const auto& channel = managers.channel();
+      const auto until = alone ? end : std::min(end, Clock::now() + kConnect);
       // One that cannot be reached has not decided.
-      const bool reached =
-          managers.size() == 1 || channel->WaitForConnected(std::min(end, Clock::now() + kConnect));
+      const bool reached = channel->WaitForConnected(until);
       const grpc::Status status =
-          reached ? once(channel, end)
-                  : grpc::Status(grpc::StatusCode::UNAVAILABLE, "it cannot be reached");
+          reached ? once(channel, end) : grpc::Status(grpc::StatusCode::UNAVAILABLE, "");
       if (status.ok()) return;
-      const bool over = managers.size() == 1 || Clock::now() + kPause >= end;
-      if (!over && reached && !repeat && is_away(status))
-        throw ManagerError("UNKNOWN", "the manager at " + managers.target().address +
-                                          " went away, and may have decided; look before you try "
-                                          "again: " +
-                                          status.error_message());
-      if (over || !(is_not_leading(status) || is_away(status)))
-        throw error_of(status, managers.target());
+      if (reached && !repeat && is_away(status)) throw undecided(status);
+      const bool over = Clock::now() + kPause >= end;
+      if (over && is_away(status))
+        throw ManagerError(name_of(grpc::StatusCode::DEADLINE_EXCEEDED),
+                           describe(reached ? status : problem_of(channel), managers.target()));
+      const bool goes_on = is_away(status) || (is_not_leading(status) && !alone);
+      if (over || !goes_on) throw error_of(status, managers.target());
       managers.go_on();
       if (asked % managers.size() == 0) std::this_thread::sleep_for(kPause);
     }
+  }
+
+  [[nodiscard]] ManagerError undecided(const grpc::Status& status) const {
+    return {"UNKNOWN", "the manager at " + managers.target().address +
+                           " went away, and may have decided; look before you try again: " +
+                           status.error_message()};
   }
 
   template <typename Stub, typename Request, typename Reply>

@@ -22,7 +22,8 @@ struct Target {
 };
 
 // Text says what the manager answered, or why it was not reached and what to do. Code UNKNOWN: the
-// manager went away, and may have decided.
+// manager went away, and may have decided; DEADLINE_EXCEEDED: none was reached within the time, or
+// has answered.
 class ManagerError : public std::runtime_error {
  public:
   ManagerError(std::string code, const std::string& what)
@@ -34,7 +35,8 @@ class ManagerError : public std::runtime_error {
 };
 
 // Asks the one of several managers that leads: passes over those that do not, and while none does,
-// asks all of them again until the time is over. One thread at a time.
+// or none can be reached, tries again until the time is over: one may be starting. One thread at a
+// time.
 class Client {
  public:
   // Throws std::invalid_argument and std::runtime_error for targets that make no sense.

@@ -12,8 +12,9 @@ extern "C" {
  * request: {"manager": "unix:PATH or HOST:PORT", "ca": "", "cert": "", "key": "",
  *   "method": "Jobs.List", "request": {...}, "timeout_s": 10}
  * Returns {"ok": true, "reply": {...}}, or {"ok": false, "code": "NOT_FOUND", "error": "..."} with
- *   the name of gRPC's status; "USAGE": the request makes no sense; "FAILED": a file cannot be
- * read. Free it with tributary_manager_free(). NULL: no memory.
+ *   the name of gRPC's status; "DEADLINE_EXCEEDED": no manager was reached within timeout_s, or has
+ *   answered; "USAGE": the request makes no sense; "FAILED": a file cannot be read. Free it with
+ * tributary_manager_free(). NULL: no memory.
  */
 char* tributary_manager_call(const char* request);
 

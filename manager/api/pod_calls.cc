@@ -83,6 +83,7 @@ class PodCalls final : public v1::Pods::Service {
       std::uint64_t seen = 0;
       while (!is_over(*request, *reply) && !context->IsCancelled() && !pods_.stopping())
         pods_.wait_change(seen, kTurn);
+      if (pods_.stopping()) throw interrupted();
     });
   }
 

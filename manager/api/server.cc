@@ -95,6 +95,7 @@ class JobCalls final : public v1::Jobs::Service {
         last = std::move(now);
         shared_.cluster.wait_change(seen, kTurn);
       }
+      if (shared_.cluster.stopping()) throw interrupted();
     });
   }
 

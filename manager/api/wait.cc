@@ -11,11 +11,16 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kPause{100};
 
+Duration left(Clock::time_point end) {
+  const auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(end - Clock::now());
+  return Duration::ns(std::max<std::int64_t>(time.count(), 1));
+}
+
 // False: it is not known whether the job is there.
-bool submit(Client& client, const Wanted& wanted) {
+bool submit(Client& client, const Wanted& wanted, Clock::time_point end) {
   const nlohmann::json request = {{"request", wanted.request}, {"file_name", wanted.file_name}};
   try {
-    static_cast<void>(client.call("Jobs.Submit", request.dump()));
+    static_cast<void>(client.call("Jobs.Submit", request.dump(), left(end)));
     return true;
   } catch (const ManagerError& error) {
     // Another rank of the job was faster, or the manager had decided before it went away. One that
@@ -30,19 +35,18 @@ bool submit(Client& client, const Wanted& wanted) {
 
 std::string wait_until_running(Client& client, const Wanted& wanted, Duration timeout) {
   const auto end = Clock::now() + std::chrono::nanoseconds(timeout.to_ns());
-  while (!wanted.request.empty() && !submit(client, wanted) && Clock::now() < end) {
+  while (!wanted.request.empty() && !submit(client, wanted, end) && Clock::now() < end) {
   }
   for (;;) {
     std::string job;
     try {
-      const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(end - Clock::now());
       client.watch(
           wanted.job,
           [&job](const std::string& reply) {
             job = reply;
             return nlohmann::json::parse(reply)["state"] != "RUNNING";
           },
-          Duration::ns(std::max<std::int64_t>(left.count(), 1)));
+          left(end));
       return job;
     } catch (const ManagerError& error) {
       if (error.code() == "DEADLINE_EXCEEDED" && !job.empty()) {

@@ -156,10 +156,10 @@ def kills_at_any_instant(cluster, job, turns):
         )
         kill_when(cluster, client, name, chance)
         cluster.kill_manager()
+        cluster.start_manager()
         client.wait_exit(LIMIT_S)
         if client.returncode == 0:
             told[name] = json.loads(client.text())["id"]
-        cluster.start_manager()
         here = {row["name"]: row["id"] for row in cluster.ask("job", "list")}
         # One that still waits has no id yet.
         kept = {name: here.get(name) for name in told if told[name] != 0}

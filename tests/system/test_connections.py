@@ -24,7 +24,7 @@ from testbed.run_directory import RunDirectory
 from testbed.tree import binary, build_directory
 
 READY_S = 60
-GRPC_S = 20  # gRPC handles connections in the order in which they come, on few threads
+GRPC_S = 20  # gRPC accepts all connections that wait before it answers the first of them
 END_S = 5
 SHELLS_FILES = 1024  # the usual limit of open files
 
@@ -67,6 +67,14 @@ def check_http(target, limit_s):
     with Limit(limit_s, f"{target.address}: a scrape"), target.connect(limit_s) as client:
         request = b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
         assert answer_of(client, request, lambda _: False).startswith(b"HTTP/1.1 200 OK")
+
+
+def check_https(target, limit_s, tls):
+    with Limit(limit_s, f"{target.address}: HTTPS"), target.connect(limit_s) as client:
+        client.settimeout(limit_s)
+        with tls.wrap_socket(client, server_hostname="localhost") as session:
+            request = b"GET /version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+            assert answer_of(session, request, lambda _: False).startswith(b"HTTP/1.1 200 OK")
 
 
 def check_control(target, limit_s):
@@ -154,17 +162,19 @@ def test_the_manager(folder, tmp_path, start, size):
     manager = start(
         "tributary-managerd", "--store", f"sqlite:{folder / 'state.db'}", "--topology", folder / "topology.yaml",
         "--tenants", folder / "tenants.yaml", "--socket", path, "--http", "127.0.0.1:0",
-        "--listen", "127.0.0.1:0", *authority.words("server"))
+        "--listen", "127.0.0.1:0", "--kubernetes", "127.0.0.1:0", *authority.words("server"))
     tls = ssl.create_default_context(cafile=authority.folder / "ca.pem")
     tls.load_cert_chain(authority.folder / "client.pem", authority.folder / "client.key")
-    tls.set_alpn_protocols(["h2"])
-    grpc, metrics = re.search(r"port (\d+), HTTP port (\d+)", manager.text()).groups()
+    tls.set_alpn_protocols(["h2", "http/1.1"])
+    ports = re.search(r"port (\d+), HTTP port (\d+), Kubernetes (\d+)", manager.text()).groups()
+    grpc, metrics, kubectl = ports
     metrics, local = http(f"127.0.0.1:{metrics}"), Target(str(path), HTTP2)
-    grpc = Target(inet(f"127.0.0.1:{grpc}"), TLS)
-    with flooded([metrics, local, grpc], size):
+    grpc, kubectl = (Target(inet(f"127.0.0.1:{port}"), TLS) for port in (grpc, kubectl))
+    with flooded([metrics, local, grpc, kubectl], size):
         check_http(metrics, size[2])
         check_http2(local, GRPC_S)
         check_http2(grpc, GRPC_S, tls)
+        check_https(kubectl, GRPC_S, tls)
         check_end(manager)
 
 

@@ -8,8 +8,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "control/http/listening_socket.h"
 #include "tools/managerd/client_certificate.h"
+#include "tools/managerd/connection_acceptor.h"
 
 namespace tributary::managerd {
 namespace {
@@ -128,31 +128,6 @@ std::unique_ptr<Incoming> begun(MHD_Connection* connection, const char* path, co
   return incoming;
 }
 
-// Called when the head of a request is there, for each part of its body, and at its end.
-MHD_Result answer(void* context, MHD_Connection* connection, const char* path, const char* method,
-                  const char*, const char* part, std::size_t* part_bytes, void** seen) {
-  try {
-    if (*seen == nullptr) {
-      *seen = begun(connection, path, method).release();
-      return MHD_YES;
-    }
-    Incoming& incoming = *static_cast<Incoming*>(*seen);
-    if (*part_bytes == 0)
-      return answer_whole(*static_cast<kubernetes::Api*>(context), connection, incoming);
-    std::string& body = incoming.request.body;
-    if (body.size() + *part_bytes > RestServer::kMostBodyBytes) incoming.too_large = true;
-    if (!incoming.too_large && !incoming.refusal) body.append(part, *part_bytes);
-    *part_bytes = 0;
-    return MHD_YES;
-  } catch (const std::exception&) {
-    return MHD_NO;
-  }
-}
-
-void forget(void*, MHD_Connection*, void** seen, MHD_RequestTerminationCode) {
-  delete static_cast<Incoming*>(std::exchange(*seen, nullptr));
-}
-
 struct Stop {
   void operator()(MHD_Daemon* daemon) const { MHD_stop_daemon(daemon); }
 };
@@ -160,42 +135,82 @@ struct Stop {
 }  // namespace
 
 struct RestServer::Inside {
-  Inside(const std::string& listen, const manager::TlsFiles& tls)
+  Inside(const std::string& listen, const manager::TlsFiles& tls, kubernetes::Api& answers)
       : ca(manager::read_pem("--tls-ca", tls.ca, "--kubernetes")),
         certificate(manager::read_pem("--tls-cert", tls.certificate, "--kubernetes")),
         key(manager::read_pem("--tls-key", tls.key, "--kubernetes")),
-        socket(listen),
-        port(socket.port()) {}
+        api(answers),
+        acceptor(listen) {}
+  ~Inside() { acceptor.stop(); }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+  // Called when the head of a request is there, for each part of its body, and at its end.
+  static MHD_Result answer(void* inside, MHD_Connection* connection, const char* path,
+                           const char* method, const char*, const char* part,
+                           std::size_t* part_bytes, void** seen) {
+    try {
+      if (*seen == nullptr) {
+        *seen = begun(connection, path, method).release();
+        return MHD_YES;
+      }
+      Incoming& incoming = *static_cast<Incoming*>(*seen);
+      if (*part_bytes == 0) {
+        auto& self = *static_cast<Inside*>(inside);
+        self.acceptor.asked(connection);
+        return answer_whole(self.api, connection, incoming);
+      }
+      std::string& body = incoming.request.body;
+      if (body.size() + *part_bytes > kMostBodyBytes) incoming.too_large = true;
+      if (!incoming.too_large && !incoming.refusal) body.append(part, *part_bytes);
+      *part_bytes = 0;
+      return MHD_YES;
+    } catch (const std::exception&) {
+      return MHD_NO;
+    }
+  }
+  static void note_answered(void* inside, MHD_Connection* connection, void** seen,
+                            MHD_RequestTerminationCode) {
+    delete static_cast<Incoming*>(std::exchange(*seen, nullptr));
+    static_cast<Inside*>(inside)->acceptor.answered(connection);
+  }
+  static void note_connection(void* inside, MHD_Connection* connection, void**,
+                              MHD_ConnectionNotificationCode what) {
+    ConnectionAcceptor& acceptor = static_cast<Inside*>(inside)->acceptor;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) acceptor.started(connection);
+    if (what == MHD_CONNECTION_NOTIFY_CLOSED) acceptor.closed(connection);
+  }
 
   std::string ca;
   std::string certificate;
   std::string key;
-  control::ListeningSocket socket;
-  int port;
+  kubernetes::Api& api;
+  ConnectionAcceptor acceptor;  // stops before the daemon, and is there until its end
   std::unique_ptr<MHD_Daemon, Stop> daemon;
 };
 
 RestServer::RestServer(const std::string& listen, const manager::TlsFiles& tls,
                        kubernetes::Api& api)
-    : inside_(std::make_unique<Inside>(listen, tls)) {
+    : inside_(std::make_unique<Inside>(listen, tls, api)) {
   Inside& in = *inside_;
   constexpr unsigned kFlags = MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD |
-                              MHD_USE_POLL | MHD_USE_ITC | MHD_USE_TLS;
+                              MHD_USE_POLL | MHD_USE_ITC | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_TLS;
+  constexpr unsigned kNeverReached = 2 * ConnectionAcceptor::kMostThreads;
   in.daemon.reset(MHD_start_daemon(
-      kFlags, 0, nullptr, nullptr, answer, &api, MHD_OPTION_LISTEN_SOCKET, in.socket.get(),
-      MHD_OPTION_HTTPS_MEM_KEY, in.key.c_str(), MHD_OPTION_HTTPS_MEM_CERT, in.certificate.c_str(),
-      MHD_OPTION_HTTPS_MEM_TRUST, in.ca.c_str(), MHD_OPTION_CONNECTION_LIMIT, kMostConnections,
-      MHD_OPTION_PER_IP_CONNECTION_LIMIT, kMostFromOneAddress, MHD_OPTION_CONNECTION_TIMEOUT,
-      kSilenceSeconds, MHD_OPTION_NOTIFY_COMPLETED, forget, nullptr, MHD_OPTION_END));
+      kFlags, 0, nullptr, nullptr, Inside::answer, &in, MHD_OPTION_HTTPS_MEM_KEY, in.key.c_str(),
+      MHD_OPTION_HTTPS_MEM_CERT, in.certificate.c_str(), MHD_OPTION_HTTPS_MEM_TRUST, in.ca.c_str(),
+      MHD_OPTION_CONNECTION_LIMIT, kNeverReached, MHD_OPTION_CONNECTION_TIMEOUT, kSilenceSeconds,
+      MHD_OPTION_NOTIFY_CONNECTION, Inside::note_connection, &in, MHD_OPTION_NOTIFY_COMPLETED,
+      Inside::note_answered, &in, MHD_OPTION_END));
   if (!in.daemon)
     throw std::runtime_error(listen + ": HTTPS does not start; is a file of --tls-* no PEM?");
-  in.socket.release();  // the daemon closes it
+  in.acceptor.start(in.daemon.get());
 }
 
 RestServer::~RestServer() = default;
 
 int RestServer::port() const {
-  return inside_->port;
+  return inside_->acceptor.port();
 }
 
 }  // namespace tributary::managerd

@@ -4,7 +4,7 @@
 //                                                                    └─▶ a watch: lines until it
 //                                                                    ends
 //
-// Bounded: connections, all and from one address, and the bytes of a body.
+// Bounded: connections and the time of a request (connection_acceptor.h), and the bytes of a body.
 #pragma once
 
 #include <memory>
@@ -17,8 +17,6 @@ namespace tributary::managerd {
 
 class RestServer {
  public:
-  static constexpr unsigned kMostConnections = 512;
-  static constexpr unsigned kMostFromOneAddress = 64;
   static constexpr std::size_t kMostBodyBytes = 1 << 20;
 
   // LISTEN as ListeningSocket's. Serves until it is destroyed; `api`'s pods have to be stopped

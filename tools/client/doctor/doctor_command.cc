@@ -15,6 +15,7 @@
 #include "tools/client/doctor/switch_state.h"
 #include "tools/client/doctor/udp_way.h"
 #include "tools/client/manager/cluster_state.h"
+#include "tools/client/manager/manager_library.h"
 #include "worker/transport/memif_address.h"
 
 namespace tributary::client {
@@ -137,7 +138,9 @@ void add_doctor(cli::App& app, int& exit_status) {
       ->type_name("PATH");
   command
       ->add_option("--manager", options->manager.address,
-                   "The cluster's manager, unix:PATH or HOST:PORT: its switches and jobs, too")
+                   "The cluster's manager, unix:PATH or HOST:PORT: its switches and jobs, too. "
+                   "Tried for " +
+                       std::to_string(kCallSeconds) + " s")
       ->type_name("ADDRESS");
   command->add_option("--tls-ca", options->manager.ca, "PEM of its authority, for HOST:PORT")
       ->type_name("PATH");

@@ -1,5 +1,7 @@
 #include "tools/client/manager/manager_library.h"
 
+#include <sstream>
+
 #include "tools/client/helper_library.h"
 
 namespace tributary::client {
@@ -18,12 +20,20 @@ Json with_target(const manager::Target& target, Json request) {
   return request;
 }
 
+// An error of the time limit says which one it was.
+std::string text_of(const HelperFailure& failure, double timeout_s) {
+  if (failure.code != "DEADLINE_EXCEEDED") return failure.error;
+  std::ostringstream text;
+  text << failure.error << "; gave up after " << timeout_s << " s";
+  return text.str();
+}
+
 Json ask(const char* function, const Json& request) {
   static const HelperLibrary library(kLibrary);
   try {
     return library.ask(function, request);
   } catch (const HelperFailure& failure) {
-    throw manager::ManagerError(failure.code, failure.error);
+    throw manager::ManagerError(failure.code, text_of(failure, request["timeout_s"].get<double>()));
   }
 }
 

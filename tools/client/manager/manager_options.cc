@@ -1,6 +1,9 @@
 #include "tools/client/manager/manager_options.h"
 
 #include <cstdlib>
+#include <string>
+
+#include "tools/client/manager/manager_library.h"
 
 namespace tributary::client {
 namespace {
@@ -23,7 +26,8 @@ void add_manager_options(cli::App& command, ManagerOptions& options) {
   command
       .add_option("--manager", target.address,
                   "unix:PATH or HOST:PORT of tributary-managerd, several with commas between; "
-                  "or in TRIBUTARY_MANAGER")
+                  "or in TRIBUTARY_MANAGER. Tried for " +
+                      std::to_string(kCallSeconds) + " s")
       ->type_name("ADDRESS")
       ->capture_default_str();
   command

@@ -68,7 +68,7 @@ init.__doc__ = (_init.__doc__ or "") + """
 With manager, a cluster's manager says where the rank joins:
 
 manager: "unix:PATH" or "HOST:PORT" of tributary-managerd. job is then the job's name, rank, size
-    and address are the manager's to say.
+    and address are the manager's to say. One that cannot be reached is tried for join_timeout.
 request: a file with the job's request; any rank may submit it, the others find the job there.
 worker: this one's name in the topology, by default the host's; rank says it, too."""
 

@@ -11,7 +11,9 @@ import time
 from pathlib import Path
 
 _LIBRARY = "libtributary-manager.so.0"
-_SLICE_S = 0.5  # of waiting, between which Ctrl-C works
+# Pieces of waiting, between which Ctrl-C works. Each one connects anew, which takes a busy machine longer.
+_SLICE_S = 0.5
+_LONGEST_SLICE_S = 2
 
 
 def _load():
@@ -43,6 +45,7 @@ def place(manager, job, *, request=None, worker=None, rank=None, timeout=60.0):
         TRIBUTARY_TLS_KEY of the environment name PEM files.
     job: its name. request: a file with its request, which any rank may submit.
     worker: this one's name in the topology, by default the host's; or rank: which one this is.
+    timeout: seconds, in which a manager that cannot be reached is tried again.
     """
     asked = {
         "manager": manager,
@@ -53,14 +56,17 @@ def place(manager, job, *, request=None, worker=None, rank=None, timeout=60.0):
     }
     library = _load()
     end = time.monotonic() + timeout
+    piece = _SLICE_S
     while True:
-        left = end - time.monotonic()
-        answer = _wait(library, {**asked, "timeout_s": max(0.001, min(_SLICE_S, left))})
+        left = max(0.001, end - time.monotonic())
+        is_last = left < 2 * piece
+        answer = _wait(library, {**asked, "timeout_s": left if is_last else piece})
         if answer["ok"]:
             break
-        if answer["code"] != "DEADLINE_EXCEEDED" or left <= _SLICE_S:
+        if answer["code"] != "DEADLINE_EXCEEDED" or is_last:
             wrong = ValueError if answer["code"] in ("USAGE", "INVALID_ARGUMENT") else RuntimeError
             raise wrong(f"manager: {answer['error']}")
+        piece = min(2 * piece, _LONGEST_SLICE_S)
     found = answer["reply"]
     if rank is None:
         own = worker or socket.gethostname()
