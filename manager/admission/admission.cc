@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <tuple>
 #include <utility>
+
+#include "manager/admission/stray.h"
 
 namespace tributary::manager {
 
@@ -20,12 +21,11 @@ const char* name_of(Outcome outcome) {
 
 namespace {
 
-Usage usage_of(const config::TopologyJob& job, const std::map<std::string, Amount>& needs) {
-  Usage usage;
-  usage.jobs = 1;
-  usage.workers = job.config.workers;
-  for (const auto& [node, need] : needs) usage.amount += need;
-  return usage;
+Amount least_of(const Amount& a, const Amount& b) {
+  return {.slots = std::min(a.slots, b.slots),
+          .bytes = std::min(a.bytes, b.bytes),
+          .completion_bytes = std::min(a.completion_bytes, b.completion_bytes),
+          .jobs = std::min(a.jobs, b.jobs)};
 }
 
 Decision decision(Outcome outcome, const Job& job, std::string reason, Instant now) {
@@ -44,31 +44,68 @@ Admission::Admission(std::vector<Tenant> tenants, Limits limits)
 
 void Admission::set_topology(config::Topology topology) {
   topology_ = std::move(topology);
+  index_ = TreeIndex(topology_);
   capacity_.clear();
   for (const auto& sw : topology_.switches) capacity_[sw.config.name] = capacity_of(sw.config);
+  count_free_workers();
+  jobs_of_worker_.assign(topology_.workers.size(), 0);
+  for (auto& [name, job] : jobs_) {
+    job.turn.needs.reset();
+    if (job.placed) count(job, true);
+  }
+  stir();
+}
+
+void Admission::count_free_workers() {
+  free_.assign(topology_.workers.size(), false);
+  free_at_.assign(index_.sites().size(), 0);
+  for (std::size_t worker = 0; worker < topology_.workers.size(); ++worker) {
+    const config::TopologyWorker& one = topology_.workers[worker];
+    free_[worker] = one.node.empty() && !drained_.contains(one.name);
+    if (const auto site = index_.site_of(worker); site && free_[worker]) ++free_at_[*site];
+  }
 }
 
 void Admission::drain(const std::string& worker, bool drained) {
+  if (drained == drained_.contains(worker)) return;
   if (drained)
     drained_.insert(worker);
   else
     drained_.erase(worker);
+  const auto at = index_.worker_at(worker);
+  if (at && topology_.workers[*at].node.empty()) {
+    free_[*at] = !drained;
+    if (const auto site = index_.site_of(*at)) drained ? --free_at_[*site] : ++free_at_[*site];
+  }
+  stir();
 }
 
 void Admission::cap(const std::string& node, const Amount& capacity) {
   caps_[node] = capacity;
+  refused_.erase(node);
+  stir();
+}
+
+void Admission::refuse(const std::string& node) {
+  refused_[node] = used_at(node);
+  stir();  // shares are of the capacity
+}
+
+void Admission::forgive(const std::string& node) {
+  if (refused_.erase(node) > 0) stir();
+}
+
+Amount Admission::room_of(const std::string& node, bool despite_refusal) const {
+  const auto at = capacity_.find(node);
+  Amount amount = at == capacity_.end() ? Amount{} : at->second;
+  if (const auto cap = caps_.find(node); cap != caps_.end()) amount = least_of(amount, cap->second);
+  if (const auto cap = refused_.find(node); !despite_refusal && cap != refused_.end())
+    amount = least_of(amount, cap->second);
+  return amount;
 }
 
 Amount Admission::capacity_at(const std::string& node) const {
-  const auto at = capacity_.find(node);
-  Amount amount = at == capacity_.end() ? Amount{} : at->second;
-  if (const auto cap = caps_.find(node); cap != caps_.end()) {
-    amount.slots = std::min(amount.slots, cap->second.slots);
-    amount.bytes = std::min(amount.bytes, cap->second.bytes);
-    amount.completion_bytes = std::min(amount.completion_bytes, cap->second.completion_bytes);
-    amount.jobs = std::min(amount.jobs, cap->second.jobs);
-  }
-  return amount;
+  return room_of(node, false);
 }
 
 Amount Admission::used_at(const std::string& node) const {
@@ -77,10 +114,8 @@ Amount Admission::used_at(const std::string& node) const {
 }
 
 Usage Admission::used_by(const std::string& tenant) const {
-  Usage usage;
-  for (const auto& [name, job] : jobs_)
-    if (job.admitted() && job.request.tenant == tenant) usage += usage_of(*job.placed, job.needs);
-  return usage;
+  const auto at = usage_.find(tenant);
+  return at == usage_.end() ? Usage{} : at->second;
 }
 
 Amount Admission::total_capacity() const {
@@ -97,52 +132,21 @@ std::string Admission::impossible(const JobRequest& request) const {
     return "job " + name + " is already " + (twice->second.admitted() ? "running" : "queued") +
            "; allowed: a name that no job has";
   if (std::string leased = leased_member(request); !leased.empty()) return leased;
-  const Fit alone = fit(request, {}, {});
+  Job job;
+  job.request = request;
+  const Fit alone = fit(job, {.used = {}, .held = {}, .despite_refusal = true});
   if (!alone.shortage.empty()) return alone.shortage;
-  return tenants_.excess(request.tenant, {}, usage_of(alone.placed, alone.needs));
+  return tenants_.excess(request.tenant, {}, usage_of(alone.placed.config.workers, alone.needs));
 }
 
 std::string Admission::leased_member(const JobRequest& request) const {
-  for (const config::TopologyMember& member : request.job.members)
-    for (const config::TopologyWorker& worker : topology_.workers)
-      if (worker.name == member.worker && !worker.node.empty())
-        return "worker " + worker.name + " is a port that containers of node " + worker.node +
-               " lease; allowed: a worker without a node";
-  return "";
-}
-
-// A job that its tenant's quota holds back keeps no place from others.
-bool Admission::waits_for_room(const JobRequest& request, const Fit& fit) const {
-  return !fit.shortage.empty() ||
-         tenants_.excess(request.tenant, used_by(request.tenant), usage_of(fit.placed, fit.needs))
-             .empty();
-}
-
-Admission::Attempt Admission::admit_now(JobRequest request, const std::string& owner, Instant now) {
-  const std::string name = request.job.config.name;
-  if (!tenants_.knows(request.tenant))
-    return {.shortage = "there is no tenant " + request.tenant + "; allowed: " + tenants_.names()};
-  if (jobs_.contains(name)) return {.shortage = "another job is called " + name};
-  std::set<std::string> held;
-  for (const Job* job : queue()) {
-    Fit first = fit(job->request, used_, held);
-    if (waits_for_room(job->request, first)) held.merge(first.nodes);
+  for (const config::TopologyMember& member : request.job.members) {
+    const auto at = index_.worker_at(member.worker);
+    if (!at || topology_.workers[*at].node.empty()) continue;
+    return "worker " + member.worker + " is a port that containers of node " +
+           topology_.workers[*at].node + " lease; allowed: a worker without a node";
   }
-  Fit found = fit_members(request.job, used_, held);
-  if (!found.shortage.empty()) return {.shortage = found.shortage, .full = std::move(found.full)};
-  const std::string excess =
-      tenants_.excess(request.tenant, used_by(request.tenant), usage_of(found.placed, found.needs));
-  if (!excess.empty()) return {.shortage = excess};
-  Job job;
-  job.request = std::move(request);
-  job.sequence = next_sequence_++;
-  job.owner = owner;
-  std::vector<Decision> decisions;
-  admit(job, std::move(found), now, decisions);
-  if (!job.admitted()) return {.shortage = "waits for " + job.waits_for};
-  const std::uint32_t id = job.id;
-  jobs_.emplace(name, std::move(job));
-  return {.id = id};
+  return "";
 }
 
 Decision Admission::submit(JobRequest request, Instant now) {
@@ -150,10 +154,7 @@ Decision Admission::submit(JobRequest request, Instant now) {
   job.request = std::move(request);
   const std::string name = job.request.job.config.name;
   std::string why = impossible(job.request);
-  const auto waiting = std::count_if(jobs_.begin(), jobs_.end(),
-                                     [](const auto& entry) { return !entry.second.admitted(); });
-  if (why.empty() && static_cast<std::size_t>(waiting) >= limits_.queue)
-    why = std::to_string(waiting) + " jobs wait, which is all that may; submit it later";
+  if (why.empty()) why = no_place_for(job.request.tenant);
   if (!why.empty()) {
     Decision refusal = decision(Outcome::refused, job, why, now);
     refusal.name_taken = jobs_.contains(name);
@@ -162,6 +163,9 @@ Decision Admission::submit(JobRequest request, Instant now) {
   job.sequence = next_sequence_++;
   job.renewed = now;
   job.waits_for = "the next round of admission";
+  ++waiting_[job.request.tenant];
+  changes_.insert(name);
+  news_ = true;
   const Job& queued = jobs_.emplace(name, std::move(job)).first->second;
   return decision(Outcome::queued, queued, queued.waits_for, now);
 }
@@ -171,16 +175,24 @@ std::optional<Decision> Admission::cancel(const std::string& name, Instant now,
   const auto at = jobs_.find(name);
   if (at == jobs_.end()) return std::nullopt;
   Decision told = decision(Outcome::cancelled, at->second, reason, now);
-  release(at->second, now);
+  if (at->second.admitted())
+    release(at->second, now);
+  else
+    --waiting_[at->second.request.tenant];
   jobs_.erase(at);
+  changes_.insert(name);
+  stir();
   return told;
 }
 
 void Admission::requeue(const std::string& name, Instant now, const std::string& reason) {
   const auto at = jobs_.find(name);
-  if (at == jobs_.end()) return;
+  if (at == jobs_.end() || !at->second.admitted()) return;
   release(at->second, now);
+  ++waiting_[at->second.request.tenant];
   at->second.waits_for = reason;
+  changes_.insert(name);
+  stir();
 }
 
 bool Admission::renew(const std::string& name, Instant now) {
@@ -190,13 +202,24 @@ bool Admission::renew(const std::string& name, Instant now) {
   return true;
 }
 
+void Admission::count(const Job& job, bool more) {
+  for (const config::TopologyMember& member : job.placed->members)
+    if (const auto worker = index_.worker_at(member.worker))
+      more ? ++jobs_of_worker_[*worker] : --jobs_of_worker_[*worker];
+}
+
 void Admission::release(Job& job, Instant now) {
-  if (!job.admitted()) return;
   for (const auto& [node, need] : job.needs) used_[node] -= need;
+  usage_[job.request.tenant] -= usage_of(job.placed->config.workers, job.needs);
+  count(job, false);
   ids_.release(job.id, now);
   job.id = 0;
   job.placed.reset();
   job.needs.clear();
+  job.places.clear();
+  job.stray.clear();
+  job.described = true;
+  job.turn = {};
 }
 
 void Admission::admit(Job& job, Fit fit, Instant now, std::vector<Decision>& decisions) {
@@ -211,63 +234,19 @@ void Admission::admit(Job& job, Fit fit, Instant now, std::vector<Decision>& dec
   job.placed = std::move(fit.placed);
   job.placed->config.id = *id;
   job.needs = std::move(fit.needs);
+  job.turn = {};
+  for (const config::TopologyMember& member : job.placed->members)
+    if (const auto worker = index_.worker_at(member.worker))
+      job.places.push_back(place_of(topology_.workers[*worker]));
+  usage_[job.request.tenant] += usage_of(job.placed->config.workers, job.needs);
+  count(job, true);
+  changes_.insert(job.request.job.config.name);
   std::string where;
   for (const auto& [node, need] : job.needs) {
     used_[node] += need;
     where.append(where.empty() ? "fits on " : ", ").append(node);
   }
   decisions.push_back(decision(Outcome::admitted, job, where, now));
-}
-
-std::vector<Job*> Admission::queue() {
-  const Amount all = total_capacity();
-  std::map<std::string, double> shares;
-  for (const Tenant& tenant : tenants_.all())
-    shares[tenant.name] = tenants_.share(tenant.name, used_by(tenant.name), all);
-  std::vector<Job*> waiting;
-  for (auto& [name, job] : jobs_)
-    if (!job.admitted()) waiting.push_back(&job);
-  const auto key = [&](const Job* job) {
-    return std::tuple(100 - std::min(job->request.priority, 100u), shares[job->request.tenant],
-                      job->sequence);
-  };
-  std::sort(waiting.begin(), waiting.end(),
-            [&](const Job* a, const Job* b) { return key(a) < key(b); });
-  return waiting;
-}
-
-std::vector<Decision> Admission::advance(Instant now) {
-  std::vector<Decision> decisions;
-  for (auto at = jobs_.begin(); at != jobs_.end();) {
-    const auto& lease = at->second.request.lease;
-    if (!at->second.admitted() || !lease || now - at->second.renewed < *lease) {
-      ++at;
-      continue;
-    }
-    decisions.push_back(decision(Outcome::expired, at->second, "no member renewed its lease", now));
-    release(at->second, now);
-    at = jobs_.erase(at);
-  }
-  std::set<std::string> held;
-  // Each admission changes shares, and with them the order.
-  for (bool again = true; std::exchange(again, false);) {
-    held.clear();
-    for (Job* job : queue()) {
-      Fit found = fit(job->request, used_, held);
-      if (!found.shortage.empty()) {
-        job->waits_for = found.shortage;
-        held.insert(found.nodes.begin(), found.nodes.end());
-        continue;
-      }
-      job->waits_for = tenants_.excess(job->request.tenant, used_by(job->request.tenant),
-                                       usage_of(found.placed, found.needs));
-      if (!job->waits_for.empty()) continue;
-      admit(*job, std::move(found), now, decisions);
-      again = job->admitted();
-      if (again) break;
-    }
-  }
-  return decisions;
 }
 
 void Admission::restore(Job job, Instant now) {
@@ -277,7 +256,15 @@ void Admission::restore(Job job, Instant now) {
     throw std::invalid_argument("job " + name + " has the id of another job, " +
                                 std::to_string(job.id));
   job.renewed = now;
-  for (const auto& [node, need] : job.needs) used_[node] += need;
+  job.turn = {};
+  if (job.admitted()) {
+    for (const auto& [node, need] : job.needs) used_[node] += need;
+    usage_[job.request.tenant] += usage_of(job.placed->config.workers, job.needs);
+    count(job, true);
+  } else {
+    ++waiting_[job.request.tenant];
+    news_ = true;
+  }
   next_sequence_ = std::max(next_sequence_, job.sequence + 1);
   jobs_.emplace(name, std::move(job));
 }

@@ -7,12 +7,18 @@
 //
 // The queue is in the order of priority, then of the tenants' fair share, then of arrival. A job
 // that waits for room on switches keeps that room: a job behind it may start only on switches that
-// it does not need. One that waits for its tenant's quota holds up no other tenant.
+// it does not need. One that waits for its tenant's quota, for a worker that is drained, or for
+// more than a switch has at all, holds up no other. Each tenant has places in the queue that the
+// others cannot take.
+//
+// advance() looks at what may have changed: a job that was found without room is looked at again
+// once room, a quota, a worker or a place in the order has become free.
 // Invariant: the amount in use of a switch is the sum of the needs of its admitted jobs, and never
 // more than its capacity.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -25,6 +31,7 @@
 #include "manager/admission/job_ids.h"
 #include "manager/admission/job_request.h"
 #include "manager/admission/tenants.h"
+#include "manager/admission/tree_index.h"
 
 namespace tributary::manager {
 
@@ -41,6 +48,14 @@ struct Decision {
   Instant at;
 };
 
+// The queue's findings on a job that waits.
+struct Turn {
+  bool done = false;                                        // nothing has become free since
+  bool held_back = false;                                   // by jobs before it
+  std::set<std::string> holds = {};                         // switches, from those behind it
+  std::optional<std::map<std::string, Amount>> needs = {};  // of members that it names
+};
+
 struct Job {
   JobRequest request;
   std::uint64_t sequence = 0;  // of arrival
@@ -50,8 +65,14 @@ struct Job {
   // Admitted: with its id and members; what each switch of it is needed for.
   std::optional<config::TopologyJob> placed;
   std::map<std::string, Amount> needs;
+  // Admitted: its workers as the topology had them then.
+  std::vector<config::TopologyWorker> places = {};
+  // Admitted: why the topology carries it no more; it runs on. Empty: the topology does.
+  std::string stray = {};
+  bool described = true;  // the topology with `places` carries it: documents have it
   // PodGroup with which it comes and goes; empty: a caller submitted it.
   std::string owner = {};
+  Turn turn = {};
 
   [[nodiscard]] bool admitted() const { return id != 0; }
 };
@@ -60,16 +81,20 @@ class Admission {
  public:
   struct Limits {
     Duration quarantine = Duration::seconds(60);  // of the id of a job that ended
-    std::size_t queue = 4096;                     // jobs that may wait
+    std::size_t queue = 4096;                     // jobs that may wait, of all tenants
   };
   Admission(std::vector<Tenant> tenants, Limits limits);
 
-  // The tree as it is now. Admitted jobs stay; their switches and workers have to be in it.
+  // The tree as it is now. Admitted jobs stay.
   void set_topology(config::Topology topology);
   // Worker that gets no new jobs, until `drained` is false.
   void drain(const std::string& worker, bool drained);
-  // Room on a switch as the switch itself has refused it: less than its figures promised.
+  // Room of a switch as the switch itself says it: less than its figures promised.
   void cap(const std::string& node, const Amount& capacity);
+  // A switch has refused a job: it has no more than what is in use there, until forgive(). Jobs
+  // wait for that and are not refused for it.
+  void refuse(const std::string& node);
+  void forgive(const std::string& node);
 
   Decision submit(JobRequest request, Instant now);
   // A job whose members are named, for the pods of `owner`: admitted at once, behind all jobs that
@@ -85,59 +110,104 @@ class Admission {
   // Back into the queue, in its old place: a switch has refused it.
   void requeue(const std::string& name, Instant now, const std::string& reason);
   bool renew(const std::string& name, Instant now);
+  // Places in the queue that no other tenant can take.
+  [[nodiscard]] std::size_t places_of(const std::string& tenant) const;
   // Ends leases, then admits what has room now. In the order in which it happened.
   std::vector<Decision> advance(Instant now);
 
-  // The amount that a placed job needs of each switch. Throws std::invalid_argument when the
-  // topology does not carry the job.
-  [[nodiscard]] std::map<std::string, Amount> needs_of(const config::TopologyJob& placed) const;
+  // Finds what an admitted job needs of each switch, with workers that left the topology where they
+  // were (`places`). Sets `stray` where the topology carries it so no more, and then keeps `needs`.
+  void settle(Job& job) const;
   // As it was before a restart; its lease starts anew. Throws std::invalid_argument when its id or
   // name is taken.
   void restore(Job job, Instant now);
   [[nodiscard]] JobIds& ids() { return ids_; }
+  // Names of jobs that came, went, started or stopped since forget_changes().
+  [[nodiscard]] const std::set<std::string>& changes() const { return changes_; }
+  void forget_changes() { changes_.clear(); }
 
   [[nodiscard]] const std::map<std::string, Job>& jobs() const { return jobs_; }
   [[nodiscard]] const config::Topology& topology() const { return topology_; }
   [[nodiscard]] const Tenants& tenants() const { return tenants_; }
+  [[nodiscard]] const TreeIndex& index() const { return index_; }
   [[nodiscard]] Usage used_by(const std::string& tenant) const;
   [[nodiscard]] Amount used_at(const std::string& node) const;
   [[nodiscard]] Amount capacity_at(const std::string& node) const;
 
  private:
+  using Used = std::map<std::string, Amount>;
+  using Names = std::set<std::string>;
   struct Fit {
     config::TopologyJob placed;
     std::map<std::string, Amount> needs;
-    std::string shortage;         // empty: it fits
-    std::set<std::string> nodes;  // that it needs, also where it does not fit
-    std::set<std::string> full;   // of these, those without room
+    std::string shortage;    // empty: it fits
+    Names nodes;             // that it keeps from others where it does not fit
+    Names full;              // of its switches, those without room
+    bool held_back = false;  // jobs before it keep its room
+    bool too_large = false;  // for a switch of it, were it empty
   };
-  using Used = std::map<std::string, Amount>;
+  // Where a job may go.
+  struct Room {
+    const Used& used;
+    const Names& held;             // switches that jobs before it keep
+    bool despite_refusal = false;  // with what a switch has, were it not for a refusal
+  };
+  struct Queued {
+    std::uint64_t sequence = 0;
+    Job* job = nullptr;
+  };
+  // By priority and tenant, the next one last.
+  using Line = std::map<std::string, std::vector<Queued>>;
+  using Queue = std::map<std::uint32_t, Line, std::greater<>>;
 
   [[nodiscard]] std::string impossible(const JobRequest& request) const;
-  // Where it would go with `used` in use, and without the switches in `held`.
-  [[nodiscard]] Fit fit(const JobRequest& request, const Used& used,
-                        const std::set<std::string>& held) const;
-  [[nodiscard]] Fit fit_members(config::TopologyJob job, const Used& used,
-                                const std::set<std::string>& held) const;
-  [[nodiscard]] Fit fit_anywhere(const config::TopologyJob& job, const Used& used,
-                                 std::set<std::string> without) const;
-  [[nodiscard]] bool waits_for_room(const JobRequest& request, const Fit& fit) const;
-  [[nodiscard]] std::vector<Job*> queue();
+  [[nodiscard]] std::string no_place_for(const std::string& tenant) const;
+  [[nodiscard]] Fit fit(Job& job, const Room& room) const;
+  // The needs of a job with these members; `shortage` says why it can never run.
+  [[nodiscard]] Fit shape_of(const config::TopologyJob& job,
+                             const std::vector<config::TopologyWorker>& left = {}) const;
+  [[nodiscard]] Fit fit_members(const config::TopologyJob& job,
+                                const std::map<std::string, Amount>& needs, const Room& room) const;
+  [[nodiscard]] Fit fit_anywhere(const config::TopologyJob& job, const Room& room) const;
+  [[nodiscard]] std::optional<Fit> fit_best(const config::TopologyJob& job,
+                                            const std::vector<Site>& sites, const Room& room) const;
+  [[nodiscard]] std::vector<Site> sites_in(const Room& room) const;
+  [[nodiscard]] config::Topology part_for(const config::TopologyJob& job,
+                                          const std::vector<config::TopologyWorker>& left) const;
+  [[nodiscard]] Amount room_of(const std::string& node, bool despite_refusal) const;
+  [[nodiscard]] std::string excess_of(const Job& job, const Fit& fit) const;
   [[nodiscard]] Amount total_capacity() const;
-  [[nodiscard]] std::map<std::string, std::uint32_t> jobs_of_workers() const;
   [[nodiscard]] std::string leased_member(const JobRequest& request) const;
+  [[nodiscard]] Queue queue();
+  template <typename Visit>
+  bool in_order(Visit visit);
+  void expire(Instant now, std::vector<Decision>& decisions);
+  bool pass(Instant now, std::vector<Decision>& decisions);
+  bool look_at(Job& job, Names& held, Instant now, std::vector<Decision>& decisions);
+  void stir();
+  void count_free_workers();
+  void count(const Job& job, bool more);
   void admit(Job& job, Fit fit, Instant now, std::vector<Decision>& decisions);
   void release(Job& job, Instant now);
 
   Tenants tenants_;
   Limits limits_;
   config::Topology topology_;
+  TreeIndex index_;
   std::map<std::string, Amount> capacity_;  // by switch
   std::map<std::string, Amount> caps_;
+  std::map<std::string, Amount> refused_;
   std::set<std::string> drained_;
+  std::vector<bool> free_;              // by worker: neither drained nor leased to containers
+  std::vector<std::uint32_t> free_at_;  // by site: how many
+  std::vector<std::uint32_t> jobs_of_worker_;   // by worker
+  std::map<std::string, Usage> usage_;          // by tenant
+  std::map<std::string, std::size_t> waiting_;  // by tenant
+  bool news_ = false;                           // a job that waits is to be looked at
   JobIds ids_;
   std::uint64_t next_sequence_ = 1;
   std::map<std::string, Job> jobs_;
+  std::set<std::string> changes_;
   Used used_;
 };
 

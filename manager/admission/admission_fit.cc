@@ -1,43 +1,19 @@
 // Where a job would go: the workers it names, or the fewest switches that have enough.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
-#include <stdexcept>
+#include <utility>
 
 #include "config/topology/topology_tree.h"
 #include "manager/admission/admission.h"
 #include "manager/admission/placement.h"
+#include "manager/admission/stray.h"
 
 namespace tributary::manager {
 namespace {
 
 using config::Topology;
-
-// The part of a fabric that a job with these members can touch: their switches and all above, and
-// the servers with theirs. The check says the same of it, and it is small for a small job. Returns
-// the whole fabric where a member is unknown: errors list what is allowed.
-Topology part_for(const Topology& fabric, const config::TopologyJob& job) {
-  std::set<std::size_t> kept;
-  const auto keep = [&](const std::string& attached_to) {
-    auto node = config::find_switch(fabric, attached_to);
-    while (node && kept.insert(*node).second)
-      node = config::find_switch(fabric, fabric.switches[*node].parent);
-  };
-  std::map<std::string, const config::TopologyWorker*> workers;
-  for (const config::TopologyWorker& worker : fabric.workers) workers[worker.name] = &worker;
-  Topology part;
-  for (const config::TopologyMember& member : job.members) {
-    const auto worker = workers.find(member.worker);
-    if (worker == workers.end() || worker->second == nullptr) return fabric;
-    keep(worker->second->attached_to);
-    part.workers.push_back(*worker->second);
-    worker->second = nullptr;  // a worker twice is the check's to tell
-  }
-  for (const config::TopologyServer& server : fabric.servers) keep(server.attached_to);
-  part.servers = fabric.servers;
-  for (const std::size_t node : kept) part.switches.push_back(fabric.switches[node]);
-  return part;
-}
 
 // The part of a topology's check that is about this job.
 std::string problems_of(Topology topology, const config::TopologyJob& job) {
@@ -54,143 +30,173 @@ std::string problems_of(Topology topology, const config::TopologyJob& job) {
   return text;
 }
 
-// The switches of the tree that aggregate, parents first.
-struct Sites {
-  std::vector<Site> sites;
-  std::vector<std::size_t> nodes;                   // of the topology
-  std::vector<std::optional<std::size_t>> site_of;  // by node
-};
-
-Sites sites_of(const Topology& topology) {
-  Sites out;
-  out.site_of.resize(topology.switches.size());
-  std::vector<std::pair<std::size_t, std::size_t>> by_depth;
-  for (std::size_t node = 0; node < topology.switches.size(); ++node) {
-    if (!topology.switches[node].aggregate) continue;
-    std::size_t depth = 0;
-    for (auto hop = config::above(topology, node); hop; hop = config::above(topology, hop->node))
-      ++depth;
-    by_depth.emplace_back(depth, node);
-  }
-  std::sort(by_depth.begin(), by_depth.end());
-  for (const auto& [depth, node] : by_depth) {
-    const auto hop = config::above(topology, node);
-    out.site_of[node] = out.sites.size();
-    out.sites.push_back({.parent = hop ? out.site_of[hop->node] : std::nullopt});
-    out.nodes.push_back(node);
-  }
-  return out;
+Amount used_in(const std::map<std::string, Amount>& used, const std::string& node) {
+  const auto at = used.find(node);
+  return at == used.end() ? Amount{} : at->second;
 }
 
 }  // namespace
 
-Admission::Fit Admission::fit(const JobRequest& request, const Used& used,
-                              const std::set<std::string>& held) const {
-  return request.job.members.empty() ? fit_anywhere(request.job, used, held)
-                                     : fit_members(request.job, used, held);
+// The part of the fabric that a job with these members can touch: their switches and all above, and
+// the servers with theirs. The check says the same of it, and it is small for a small job. Returns
+// the whole fabric where a member is unknown: errors list what is allowed.
+Topology Admission::part_for(const config::TopologyJob& job,
+                             const std::vector<config::TopologyWorker>& left) const {
+  std::set<std::size_t> kept;
+  const auto keep = [&](const std::string& attached_to) {
+    auto node = index_.switch_at(attached_to);
+    while (node && kept.insert(*node).second) node = index_.parent_of(*node);
+  };
+  Topology part;
+  std::set<std::string> seen;  // a worker twice is the check's to tell
+  for (const config::TopologyMember& member : job.members) {
+    if (!seen.insert(member.worker).second) continue;
+    const auto gone = std::find_if(
+        left.begin(), left.end(), [&](const auto& worker) { return worker.name == member.worker; });
+    const auto worker = index_.worker_at(member.worker);
+    if (gone == left.end() && !worker) return topology_;
+    part.workers.push_back(gone != left.end() ? *gone : topology_.workers[*worker]);
+    keep(part.workers.back().attached_to);
+  }
+  for (const config::TopologyServer& server : topology_.servers) keep(server.attached_to);
+  part.servers = topology_.servers;
+  for (const std::size_t node : kept) part.switches.push_back(topology_.switches[node]);
+  return part;
 }
 
-Admission::Fit Admission::fit_members(config::TopologyJob job, const Used& used,
-                                      const std::set<std::string>& held) const {
+Admission::Fit Admission::fit(Job& job, const Room& room) const {
+  const config::TopologyJob& wanted = job.request.job;
+  if (wanted.members.empty()) return fit_anywhere(wanted, room);
+  if (!job.turn.needs) {
+    Fit shape = shape_of(wanted);
+    if (!shape.shortage.empty()) return shape;
+    job.turn.needs = std::move(shape.needs);
+  }
+  return fit_members(wanted, *job.turn.needs, room);
+}
+
+Admission::Fit Admission::shape_of(const config::TopologyJob& job,
+                                   const std::vector<config::TopologyWorker>& left) const {
   Fit fit;
-  const Topology part = part_for(topology_, job);
+  const Topology part = part_for(job, left);
   fit.shortage = problems_of(part, job);
   if (!fit.shortage.empty()) return fit;
-  for (const config::TopologyMember& member : job.members)
-    if (drained_.contains(member.worker))
-      fit.shortage.append(fit.shortage.empty() ? "" : "; ")
-          .append("worker ")
-          .append(member.worker)
-          .append(" is drained");
   const config::JobTree tree(part, job);
-  for (std::size_t node = 0; node < part.switches.size(); ++node) {
-    if (!part.switches[node].aggregate || !tree.takes_part(node)) continue;
-    const std::string& name = part.switches[node].config.name;
-    const Amount need = need_of(tree.config_at(node));
-    const auto in_use = used.find(name);
-    std::string lacks =
-        shortage(name, need, in_use == used.end() ? Amount{} : in_use->second, capacity_at(name));
-    if (lacks.empty() && held.contains(name)) lacks = "waits for a job before it at " + name;
-    if (!lacks.empty()) {
-      fit.shortage.append(fit.shortage.empty() ? "" : "; ").append(lacks);
-      fit.full.insert(name);
-    }
-    fit.nodes.insert(name);
-    fit.needs.emplace(name, need);
-  }
-  fit.placed = std::move(job);
+  for (std::size_t node = 0; node < part.switches.size(); ++node)
+    if (part.switches[node].aggregate && tree.takes_part(node))
+      fit.needs.emplace(part.switches[node].config.name, need_of(tree.config_at(node)));
   return fit;
 }
 
-std::map<std::string, Amount> Admission::needs_of(const config::TopologyJob& placed) const {
-  if (const std::string problems = problems_of(part_for(topology_, placed), placed);
-      !problems.empty())
-    throw std::invalid_argument(problems);
-  return fit_members(placed, {}, {}).needs;
-}
-
-std::map<std::string, std::uint32_t> Admission::jobs_of_workers() const {
-  std::map<std::string, std::uint32_t> jobs;
-  for (const auto& [name, job] : jobs_)
-    if (job.placed)
-      for (const config::TopologyMember& member : job.placed->members) ++jobs[member.worker];
-  return jobs;
-}
-
-Admission::Fit Admission::fit_anywhere(const config::TopologyJob& job, const Used& used,
-                                       std::set<std::string> without) const {
-  Sites tree = sites_of(topology_);
-  std::vector<std::vector<std::string>> workers(tree.sites.size());
-  for (const config::TopologyWorker& worker : topology_.workers) {
-    const auto hop = config::aggregating(
-        topology_,
-        config::Hop{config::find_switch(topology_, worker.attached_to).value(), worker.port});
-    if (!hop || drained_.contains(worker.name) || !worker.node.empty()) continue;
-    const std::size_t site = *tree.site_of[hop->node];
-    ++tree.sites[site].workers;
-    workers[site].push_back(worker.name);
-  }
-  auto jobs = jobs_of_workers();
-  for (std::size_t i = 0; i < tree.sites.size(); ++i) {
-    const std::string& name = topology_.switches[tree.nodes[i]].config.name;
-    const auto in_use = used.find(name);
-    tree.sites[i].load =
-        percent(in_use == used.end() ? Amount{} : in_use->second, capacity_at(name));
-  }
-  Fit first;
-  // A switch without room is left out, and the next best choice is tried.
-  for (;;) {
-    for (std::size_t i = 0; i < tree.sites.size(); ++i)
-      tree.sites[i].usable = !without.contains(topology_.switches[tree.nodes[i]].config.name);
-    const auto chosen = place(tree.sites, job.config.workers);
-    if (!chosen) break;
-    std::vector<std::string> names;
-    for (const std::size_t site : *chosen)
-      names.insert(names.end(), workers[site].begin(), workers[site].end());
-    std::stable_sort(names.begin(), names.end(),
-                     [&](const auto& a, const auto& b) { return jobs[a] < jobs[b]; });
-    config::TopologyJob placed = job;
-    for (std::uint32_t rank = 0; rank < job.config.workers; ++rank)
-      placed.members.push_back({rank, names[rank]});
-    Fit fit = fit_members(std::move(placed), used, without);
-    if (fit.shortage.empty()) return fit;
-    if (first.shortage.empty()) first = fit;
-    std::size_t more = 0;
-    for (const auto& [name, need] : fit.needs) {
-      const auto in_use = used.find(name);
-      if (!(need + (in_use == used.end() ? Amount{} : in_use->second)).fits_in(capacity_at(name)))
-        more += without.insert(name).second ? 1 : 0;
+Admission::Fit Admission::fit_members(const config::TopologyJob& job,
+                                      const std::map<std::string, Amount>& needs,
+                                      const Room& room) const {
+  Fit fit;
+  const auto add = [&fit](const std::string& lacks) {
+    fit.shortage.append(fit.shortage.empty() ? "" : "; ").append(lacks);
+  };
+  for (const auto& [name, need] : needs) {
+    std::string lacks =
+        shortage(name, need, used_in(room.used, name), room_of(name, room.despite_refusal));
+    if (lacks.empty() && room.held.contains(name)) {
+      lacks = "waits for a job before it at " + name;
+      fit.held_back = true;
     }
-    if (more == 0) break;  // it is no switch that stands in the way
+    fit.nodes.insert(name);
+    if (lacks.empty()) continue;
+    add(lacks);
+    fit.full.insert(name);
+    // It was accepted before the switch said what it has.
+    fit.too_large |= !need.fits_in(room_of(name, true));
   }
-  if (!first.shortage.empty()) return first;
+  // It may wait long, and for nothing that others use.
+  if (fit.too_large) fit.nodes.clear();
+  for (const config::TopologyMember& member : job.members) {
+    if (!drained_.contains(member.worker)) continue;
+    add("worker " + member.worker + " is drained");
+    fit.nodes.clear();
+  }
+  fit.placed = job;
+  fit.needs = needs;
+  return fit;
+}
+
+void Admission::settle(Job& job) const {
+  const Told told = with_places(job, topology_, index_);
+  Fit shape = shape_of(told.job, told.left);
+  job.described = shape.shortage.empty();
+  job.stray = shape.shortage;
+  if (!job.described) return;
+  job.needs = std::move(shape.needs);
+  if (!told.names.empty())
+    job.stray = "runs on where the topology has its workers no more: " + told.names;
+}
+
+std::vector<Site> Admission::sites_in(const Room& room) const {
+  std::vector<Site> sites = index_.sites();
+  for (std::size_t i = 0; i < sites.size(); ++i) {
+    const std::string& name = topology_.switches[index_.node_of(i)].config.name;
+    sites[i].workers = free_at_[i];
+    sites[i].load = percent(used_in(room.used, name), room_of(name, room.despite_refusal));
+    sites[i].usable = !room.held.contains(name);
+  }
+  return sites;
+}
+
+// On the sites that place() chooses, and there on the workers with the fewest jobs; nullopt: none
+// are enough.
+std::optional<Admission::Fit> Admission::fit_best(const config::TopologyJob& job,
+                                                  const std::vector<Site>& sites,
+                                                  const Room& room) const {
+  const auto chosen = place(sites, job.config.workers);
+  if (!chosen) return std::nullopt;
+  std::vector<std::size_t> workers;
+  for (const std::size_t site : *chosen)
+    for (const std::size_t worker : index_.workers_of(site))
+      if (free_[worker]) workers.push_back(worker);
+  std::stable_sort(workers.begin(), workers.end(), [&](std::size_t a, std::size_t b) {
+    return jobs_of_worker_[a] < jobs_of_worker_[b];
+  });
+  config::TopologyJob placed = job;
+  for (std::uint32_t rank = 0; rank < job.config.workers; ++rank)
+    placed.members.push_back({rank, topology_.workers[workers[rank]].name});
+  Fit shape = shape_of(placed);
+  if (!shape.shortage.empty()) return shape;
+  return fit_members(placed, shape.needs, room);
+}
+
+// A switch without room is left out, and the next best choice is tried.
+Admission::Fit Admission::fit_anywhere(const config::TopologyJob& job, const Room& room) const {
+  std::vector<Site> sites = sites_in(room);
+  const auto name_of = [&](std::size_t site) -> const std::string& {
+    return topology_.switches[index_.node_of(site)].config.name;
+  };
+  bool left_out = !room.held.empty();
+  std::optional<Fit> first;
+  while (auto found = fit_best(job, sites, room)) {
+    if (found->shortage.empty()) return std::move(*found);
+    bool more = false;
+    for (std::size_t i = 0; i < sites.size(); ++i) {
+      if (!sites[i].usable || !found->full.contains(name_of(i))) continue;
+      sites[i].usable = false;
+      more = left_out = true;
+    }
+    if (!first || (first->too_large && !found->too_large)) first = std::move(found);
+    if (!more) break;  // it is no switch that stands in the way
+  }
+  if (first) {
+    first->held_back |= !room.held.empty();
+    return std::move(*first);
+  }
+  Fit none;
   std::uint32_t there = 0;
-  for (const Site& site : tree.sites) there += site.usable ? site.workers : 0;
-  first.shortage = "needs " + std::to_string(job.config.workers) +
-                   " workers on switches that aggregate and are linked; " + std::to_string(there) +
-                   " workers can be used" +
-                   (without.empty() ? "" : ", for jobs before it wait for the other switches");
-  return first;
+  for (const Site& site : sites) there += site.usable ? site.workers : 0;
+  none.held_back = !room.held.empty();
+  none.shortage = "needs " + std::to_string(job.config.workers) +
+                  " workers on switches that aggregate and are linked; " + std::to_string(there) +
+                  " workers can be used" +
+                  (left_out ? ", for jobs before it wait for the other switches" : "");
+  return none;
 }
 
 }  // namespace tributary::manager

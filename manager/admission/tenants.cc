@@ -18,6 +18,14 @@ Usage& Usage::operator-=(const Usage& other) {
   return *this;
 }
 
+Usage usage_of(std::uint64_t workers, const std::map<std::string, Amount>& needs) {
+  Usage usage;
+  usage.jobs = 1;
+  usage.workers = workers;
+  for (const auto& [node, need] : needs) usage.amount += need;
+  return usage;
+}
+
 Tenants::Tenants(std::vector<Tenant> tenants) : tenants_(std::move(tenants)) {}
 
 const Tenant* Tenants::find(const std::string& name) const {

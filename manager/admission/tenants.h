@@ -36,6 +36,9 @@ struct Usage {
   Usage& operator-=(const Usage& other);
 };
 
+// The usage of one job, whose needs are by switch.
+Usage usage_of(std::uint64_t workers, const std::map<std::string, Amount>& needs);
+
 class Tenants {
  public:
   explicit Tenants(std::vector<Tenant> tenants);

@@ -97,6 +97,7 @@ void fill(const Cluster::View& view, const Job& from, v1::Job& to) {
   to.set_id(from.id);
   to.set_state(state_of(phase_of(from, view.switches)));
   to.set_waits_for(from.admitted() ? boost::algorithm::join(missing, ", ") : from.waits_for);
+  to.set_stray(from.stray);
   to.set_priority(from.request.priority);
   to.set_workers(from.request.job.config.workers);
   to.set_request(dump(from.request));

@@ -76,8 +76,10 @@ Json openapi_of(Resource resource) {
                   {"version", grouped ? version.substr(slash + 1) : version},
                   {"kind", kind_of(resource)}}}};
   Json paths = Json::object();
-  paths["/" + folder_of(resource) + "/namespaces/{namespace}/" + plural_of(resource) + "/{name}"]
-       ["patch"] = std::move(patch);
+  std::string path = folder_of(resource);
+  path.insert(0, 1, '/').append("/namespaces/{namespace}/");
+  path.append(plural_of(resource)).append("/{name}");
+  paths[path]["patch"] = std::move(patch);
   return {{"openapi", "3.0.0"},
           {"info", {{"title", "tributary-managerd"}, {"version", "v1"}}},
           {"paths", std::move(paths)}};

@@ -10,7 +10,15 @@
 
 namespace tributary::manager {
 Cluster::Cluster(Store& store, Service::Setup setup, Instant now, Listener listener)
-    : service_(store, std::move(setup), now), listener_(std::move(listener)) {}
+    : service_(store, std::move(setup), now), listener_(std::move(listener)) {
+  for (const auto& [name, job] : service_.admission().jobs())
+    if (!job.stray.empty())
+      tell({.kind = "stray",
+            .job = name,
+            .tenant = job.request.tenant,
+            .id = job.id,
+            .reason = job.stray});
+}
 
 void Cluster::tell(Event event) {
   event.sequence = next_event_++;
@@ -174,10 +182,12 @@ bool Cluster::report(const std::string& node, std::uint64_t session, SwitchRepor
                       before.problem != last.problem;
     if (!last.problem.empty() && before.problem != last.problem)
       tell({.kind = "switch", .reason = node + ": " + last.problem});
+    std::vector<std::string> present;
     for (const auto& [name, job] : service_.admission().jobs()) {
       const auto at = last.jobs.find(job.id);
-      if (job.admitted() && at != last.jobs.end() && at->second > 0) service_.renew(name, now);
+      if (job.admitted() && at != last.jobs.end() && at->second > 0) present.push_back(name);
     }
+    service_.renew(present, now);
     refused_by(node, last, now);
     if (judged) judge_stragglers();
     if (news) refresh();

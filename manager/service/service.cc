@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "config/topology/topology_tree.h"
+#include "manager/admission/stray.h"
 
 namespace tributary::manager {
 namespace {
@@ -16,6 +17,42 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kJobs = "jobs/";
 constexpr const char* kState = "state";
+// Time until a switch that has refused a job is asked again.
+constexpr Duration kLeastRest = Duration::seconds(1);
+constexpr Duration kMostRest = Duration::seconds(64);
+
+Json places_value(const std::vector<config::TopologyWorker>& places) {
+  Json value = Json::array();
+  for (const auto& place : places)
+    value.push_back({place.name, place.attached_to, place.port, place.ipv4.value_or(0)});
+  return value;
+}
+
+std::vector<config::TopologyWorker> places_of(const Json& value) {
+  std::vector<config::TopologyWorker> places;
+  for (const Json& one : value) {
+    const auto ipv4 = one.at(3).get<std::uint32_t>();
+    places.push_back({one.at(0).get<std::string>(), one.at(1).get<std::string>(),
+                      one.at(2).get<std::string>(),
+                      ipv4 == 0 ? std::nullopt : std::optional(ipv4)});
+  }
+  return places;
+}
+
+Json needs_value(const std::map<std::string, Amount>& needs) {
+  Json value = Json::object();
+  for (const auto& [node, need] : needs)
+    value[node] = {need.slots, need.bytes, need.completion_bytes, need.jobs};
+  return value;
+}
+
+std::map<std::string, Amount> needs_of(const Json& value) {
+  std::map<std::string, Amount> needs;
+  for (const auto& [node, need] : value.items())
+    needs[node] = {need.at(0).get<std::uint64_t>(), need.at(1).get<std::uint64_t>(),
+                   need.at(2).get<std::uint64_t>(), need.at(3).get<std::uint64_t>()};
+  return needs;
+}
 
 std::string job_value(const Job& job) {
   Json value = {{"sequence", job.sequence}, {"id", job.id}, {"request", dump(job.request)}};
@@ -24,6 +61,8 @@ std::string job_value(const Job& job) {
     JobRequest placed = job.request;
     placed.job.members = job.placed->members;
     value["placed"] = dump(placed);
+    value["places"] = places_value(job.places);
+    value["needs"] = needs_value(job.needs);
   }
   return value.dump();
 }
@@ -34,8 +73,7 @@ bool runs(const std::string& value) {
 }
 
 // Exclusions of the manager (exclusions.h) are none of a switch's own.
-config::TopologyJob as_switches_have_it(const Job& job) {
-  config::TopologyJob told = *job.placed;
+config::TopologyJob as_switches_have_it(config::TopologyJob told, const Job& job) {
   if (job.request.policy == PolicyOwner::manager)
     told.config.stragglers.exclude = config::ExcludeBy::none;
   return told;
@@ -66,10 +104,14 @@ void Service::cap(Admission& admission, const std::string& node) const {
 
 // Room that a job leaves may be what another one lacked.
 void Service::forgive_refusals() {
-  for (const std::string& node : std::exchange(refused_, {})) {
-    own_figures_.try_emplace(node, std::numeric_limits<std::uint64_t>::max(),
-                             std::numeric_limits<std::uint64_t>::max());
-    cap(admission_, node);
+  for (const auto& [node, refusal] : std::exchange(refusals_, {})) admission_.forgive(node);
+}
+
+void Service::forgive_old_refusals(Instant now) {
+  for (auto& [node, refusal] : refusals_) {
+    if (!refusal.lasts || now < refusal.until) continue;
+    refusal.lasts = false;
+    admission_.forgive(node);
   }
 }
 
@@ -84,7 +126,9 @@ void Service::load_job(const Entry& entry, Instant now, Admission& into) const {
     if (job.id != 0) {
       job.placed = parse_job_request(value.at("placed").get<std::string>(), entry.key).job;
       job.placed->config.id = job.id;
-      job.needs = into.needs_of(*job.placed);
+      job.places = places_of(value.value("places", Json::array()));
+      job.needs = needs_of(value.value("needs", Json::object()));
+      into.settle(job);
     }
     into.restore(std::move(job), now);
   } catch (const std::exception& error) {
@@ -113,30 +157,31 @@ void Service::go_back_to(std::map<std::string, Entry> stored, Instant now) {
     drained = value.value("drained", drained);
     for (const std::string& worker : drained) admission.drain(worker, true);
   }
+  for (const auto& [node, refusal] : refusals_)
+    if (refusal.lasts) admission.refuse(node);
   admission_ = std::move(admission);
   stored_ = std::move(stored);
   revision_ = revision;
   drained_ = std::move(drained);
 }
 
-Service::Values Service::values() const {
-  Values wanted;
-  for (const auto& [name, job] : admission_.jobs()) wanted[kJobs + name] = job_value(job);
-  return wanted;
-}
-
-std::vector<Write> Service::differences(const Values& wanted) const {
+// Covers the jobs that have changed alone: the cost of a call does not grow with the others.
+std::vector<Write> Service::differences() const {
   std::vector<Write> writes;
-  for (const auto& [key, value] : wanted) {
-    const auto now = stored_.find(key);
-    if (now == stored_.end())
-      writes.push_back({key, value, 0});
-    else if (now->second.value != value)
-      writes.push_back({key, value, now->second.revision});
+  for (const std::string& name : admission_.changes()) {
+    const std::string key = kJobs + name;
+    const auto job = admission_.jobs().find(name);
+    const auto there = stored_.find(key);
+    if (job != admission_.jobs().end()) {
+      std::string value = job_value(job->second);
+      if (there == stored_.end())
+        writes.push_back({key, std::move(value), 0});
+      else if (there->second.value != value)
+        writes.push_back({key, std::move(value), there->second.revision});
+    } else if (there != stored_.end()) {
+      writes.push_back({key, std::nullopt, there->second.revision});
+    }
   }
-  for (const auto& [key, entry] : stored_)
-    if (key != kState && !wanted.contains(key))
-      writes.push_back({key, std::nullopt, entry.revision});
   return writes;
 }
 
@@ -165,7 +210,7 @@ void Service::restore(Instant now) {
 }
 
 std::vector<Write> Service::next_writes(bool state_changed) {
-  std::vector<Write> writes = differences(values());
+  std::vector<Write> writes = differences();
   if (writes.empty() && !state_changed) return writes;
   const auto changes_documents = [&](const Write& write) {
     const auto before = stored_.find(write.key);
@@ -185,7 +230,7 @@ std::vector<Write> Service::next_writes(bool state_changed) {
 // that a following manager can go on from. The first one has the state that all of them need.
 void Service::keep(Instant now, bool state_changed) {
   const std::vector<Write> writes = next_writes(state_changed);
-  if (writes.empty()) return;
+  if (writes.empty()) return admission_.forget_changes();
   std::vector<Write> part;
   std::size_t bytes = 0;
   try {
@@ -203,6 +248,7 @@ void Service::keep(Instant now, bool state_changed) {
     restore(now);
     throw;
   }
+  admission_.forget_changes();
 }
 
 Admission::Attempt Service::admit_now(JobRequest request, const std::string& owner, Instant now) {
@@ -216,6 +262,7 @@ std::vector<std::uint64_t> Service::keep_with(Writer& other, std::span<const Wri
   try {
     auto revisions = writer_.commit_with(writes, other, more);
     note(writes, revisions);
+    admission_.forget_changes();
     revisions.erase(revisions.begin(),
                     revisions.begin() + static_cast<std::ptrdiff_t>(writes.size()));
     return revisions;
@@ -248,6 +295,7 @@ std::optional<Decision> Service::cancel(const std::string& name, Instant now,
 
 std::vector<Decision> Service::advance(Instant now) {
   if (stale_) load(now);
+  forgive_old_refusals(now);
   auto told = admission_.advance(now);
   for (const Decision& decision : told)
     if (decision.outcome == Outcome::expired) forgive_refusals();
@@ -259,13 +307,22 @@ void Service::switch_refused(const std::string& node, const std::string& job, In
                              const std::string& reason) {
   if (stale_) load(now);
   admission_.requeue(job, now, node + " refused it: " + reason);
-  admission_.cap(node, admission_.used_at(node));
-  refused_.insert(node);
+  admission_.refuse(node);
+  const auto [at, first] = refusals_.try_emplace(node, Refusal{now, kLeastRest});
+  if (!first) at->second.rest = std::min(at->second.rest + at->second.rest, kMostRest);
+  at->second.lasts = true;
+  at->second.until = now + at->second.rest;
   keep(now);
 }
 
-bool Service::renew(const std::string& name, Instant now) {
-  return admission_.renew(name, now);
+void Service::renew(std::span<const std::string> names, Instant now) {
+  if (names.empty()) return;
+  try {
+    store_.check();
+  } catch (const StoreError& error) {
+    if (error.kind() == StoreError::Kind::fenced) throw;
+  }
+  for (const std::string& name : names) admission_.renew(name, now);
 }
 
 void Service::check(Instant now, bool write) {
@@ -291,6 +348,7 @@ void Service::switch_has(const std::string& node, std::uint64_t slots, std::uint
                          Instant now) {
   if (stale_) load(now);
   own_figures_[node] = {slots, bytes};
+  refusals_.erase(node);
   cap(admission_, node);
 }
 
@@ -302,8 +360,12 @@ std::string Service::document(const std::string& node) const {
   config::Topology topology = setup_.topology;
   if (!config::find_switch(topology, node))
     throw std::invalid_argument("there is no switch " + node);
-  for (const auto& [name, job] : admission_.jobs())
-    if (job.placed) topology.jobs.push_back(as_switches_have_it(job));
+  for (const auto& [name, job] : admission_.jobs()) {
+    if (!job.placed || !job.described || !job.needs.contains(node)) continue;
+    Told told = with_places(job, setup_.topology, admission_.index());
+    topology.workers.insert(topology.workers.end(), told.left.begin(), told.left.end());
+    topology.jobs.push_back(as_switches_have_it(std::move(told.job), job));
+  }
   return config::dump_assigned(version(), node, topology);
 }
 

@@ -44,10 +44,13 @@ class Service {
   // the revisions of that. After a StoreError nothing has changed.
   std::vector<std::uint64_t> keep_with(Writer& other, std::span<const Write> more, Instant now);
   // A switch has refused the document: the job that no running switch has yet waits again, and the
-  // switch's room is what it has in use without it.
+  // switch's room is what it has in use without it. That lasts until a job ends, or for a while
+  // that doubles with each refusal: the switch may have been busy.
   void switch_refused(const std::string& node, const std::string& job, Instant now,
                       const std::string& reason);
-  bool renew(const std::string& name, Instant now);
+  // Renews these jobs' leases. Throws StoreError when another manager leads: it decides about them.
+  // A store that is gone keeps none from being renewed.
+  void renew(std::span<const std::string> names, Instant now);
   // Throws StoreError while the store takes no decision. With `write` it is asked to take one.
   void check(Instant now, bool write);
   // These workers get no new jobs, until `drained` is false; holds over restarts.
@@ -59,12 +62,18 @@ class Service {
 
   // The version of the documents: grows whenever the running jobs change.
   [[nodiscard]] config::Version version() const;
-  // The document of a switch. Throws std::invalid_argument when there is no such switch.
+  // The document of a switch, with the jobs that it takes part in. Throws std::invalid_argument
+  // when there is no such switch.
   [[nodiscard]] std::string document(const std::string& node) const;
   [[nodiscard]] const Admission& admission() const { return admission_; }
 
  private:
-  using Values = std::map<std::string, std::string>;
+  // A switch that has refused a job.
+  struct Refusal {
+    Instant until;
+    Duration rest;
+    bool lasts = true;  // false: it may have jobs, and the next refusal rests longer
+  };
 
   [[nodiscard]] Admission fresh() const;
   void cap(Admission& admission, const std::string& node) const;
@@ -72,8 +81,8 @@ class Service {
   void load(Instant now);
   void go_back_to(std::map<std::string, Entry> stored, Instant now);
   void load_job(const Entry& entry, Instant now, Admission& into) const;
-  [[nodiscard]] Values values() const;
-  [[nodiscard]] std::vector<Write> differences(const Values& wanted) const;
+  [[nodiscard]] std::vector<Write> differences() const;
+  void forgive_old_refusals(Instant now);
   // The entry of the state, and what has changed; nothing where nothing has.
   [[nodiscard]] std::vector<Write> next_writes(bool state_changed);
   void keep(Instant now, bool state_changed = false);
@@ -87,10 +96,10 @@ class Service {
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> own_figures_;  // slots, bytes
   Admission admission_;
   std::uint64_t revision_ = 1;
-  std::set<std::string> drained_;        // workers
-  std::set<std::string> refused_;        // switches, since a job ended
-  bool stale_ = false;                   // the store could not be read after a failed commit
-  std::map<std::string, Entry> stored_;  // as the store has it
+  std::set<std::string> drained_;            // workers
+  std::map<std::string, Refusal> refusals_;  // by switch, since a job ended
+  bool stale_ = false;                       // the store could not be read after a failed commit
+  std::map<std::string, Entry> stored_;      // as the store has it
 };
 
 }  // namespace tributary::manager

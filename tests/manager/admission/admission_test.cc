@@ -145,6 +145,23 @@ TEST_F(AdmissionTest, AQuotaHoldsUpItsTenantAlone) {
   EXPECT_TRUE(job("other").admitted());
 }
 
+TEST_F(AdmissionTest, AJobThatLacksQuotaAndRoomHoldsNoSwitch) {
+  set_slots(128);
+  for (std::uint32_t seat = 0; seat < 3; ++seat) {
+    JobRequest r = request("seat-" + std::to_string(seat), 1);
+    r.job.config.window = 32;
+    r.job.members = {{0, "w" + std::to_string(seat)}};
+    submit(r);
+  }
+  EXPECT_EQ(admission_.advance(at(0)).size(), 3u);
+  submit(request("everywhere", 5, "a", 1));
+  JobRequest b = request("on-b", 1, "b");
+  b.job.members = {{0, "w3"}};
+  submit(b);
+  EXPECT_THAT(names(admission_.advance(at(0))), ElementsAre("on-b admitted"));
+  EXPECT_THAT(job("everywhere").waits_for, HasSubstr("which has 128 and 96 in use; needs 1 jobs"));
+}
+
 TEST_F(AdmissionTest, FairShareGoesBeforeFirstCome) {
   set_slots(192);
   submit(request("a1", 5));
@@ -188,6 +205,102 @@ TEST_F(AdmissionTest, ADrainedWorkerGetsNoNewJobs) {
   EXPECT_THAT(submit(request("all", 5)).reason, HasSubstr("4 workers can be used"));
   admission_.drain("w3", false);
   EXPECT_EQ(submit(request("all", 5)).outcome, Outcome::queued);
+}
+
+TEST_F(AdmissionTest, AJobThatWaitsForADrainedWorkerHoldsNoSwitch) {
+  JobRequest all = request("all", 5, "b");
+  for (std::uint32_t rank = 0; rank < 5; ++rank)
+    all.job.members.push_back({rank, "w" + std::to_string(rank)});
+  submit(all);
+  admission_.drain("w3", true);
+  EXPECT_TRUE(admission_.advance(at(0)).empty());
+  EXPECT_THAT(job("all").waits_for, HasSubstr("worker w3 is drained"));
+  submit(request("pair", 2));
+  EXPECT_THAT(names(admission_.advance(at(0))), ElementsAre("pair admitted"));
+  JobRequest seat = request("seat", 1);
+  seat.job.members = {{0, "w4"}};
+  EXPECT_NE(admission_.admit_now(seat, "group", at(0)).id, 0u);
+  admission_.drain("w3", false);
+  EXPECT_THAT(names(admission_.advance(at(1))), ElementsAre("all admitted"));
+}
+
+TEST_F(AdmissionTest, AJobThatASwitchIsTooSmallForHoldsNoSwitch) {
+  set_slots(128);
+  JobRequest large = request("large", 5, "b");
+  large.job.config.window = 128;
+  submit(large);
+  admission_.cap("B", {.slots = 64, .bytes = 1u << 26, .completion_bytes = 1u << 26, .jobs = 8});
+  EXPECT_TRUE(admission_.advance(at(0)).empty());
+  EXPECT_THAT(job("large").waits_for, HasSubstr("needs 128 slots at B, which has 64"));
+  submit(request("pair", 2));
+  EXPECT_THAT(names(admission_.advance(at(0))), ElementsAre("pair admitted"));
+  admission_.cancel("pair", at(1), "");
+  admission_.cap("B", admission_.capacity_at("A"));
+  EXPECT_THAT(names(admission_.advance(at(1))), ElementsAre("large admitted"));
+}
+
+TEST_F(AdmissionTest, AJobHoldsTheSwitchThatIsLargeEnough) {
+  set_slots(128);
+  JobRequest seat = request("seat", 1);
+  seat.job.members = {{0, "w0"}};
+  submit(seat);
+  admission_.advance(at(0));
+  admission_.cap("B", {.slots = 64, .bytes = 1u << 26, .completion_bytes = 1u << 26, .jobs = 8});
+  JobRequest large = request("large", 2, "b", 1);
+  large.job.config.window = 128;
+  EXPECT_EQ(submit(large).outcome, Outcome::queued);
+  EXPECT_TRUE(admission_.advance(at(0)).empty());
+  seat.job.config.name = "small";
+  submit(seat);
+  EXPECT_TRUE(admission_.advance(at(0)).empty());
+  EXPECT_THAT(job("small").waits_for, HasSubstr("waits for a job before it at A"));
+}
+
+TEST_F(AdmissionTest, OneTenantDoesNotTakeThePlacesOfOthers) {
+  Admission small({{.name = "a"}, {.name = "b", .weight = 2}, {.name = "c"}}, {.queue = 8});
+  small.set_topology(admission_.topology());
+  EXPECT_EQ(small.places_of("a"), 2u);
+  EXPECT_EQ(small.places_of("b"), 4u);
+  const auto taken = [&](const std::string& tenant) {
+    int count = 0;
+    while (small.submit(request(tenant + std::to_string(count), 1, tenant), at(0)).outcome ==
+           Outcome::queued)
+      ++count;
+    return count;
+  };
+  EXPECT_EQ(taken("a"), 2);
+  EXPECT_THAT(small.submit(request("x", 1), at(0)).reason, HasSubstr("2 jobs of tenant a wait"));
+  EXPECT_EQ(taken("b"), 4);
+  EXPECT_EQ(taken("c"), 2);
+  small.advance(at(0));
+  EXPECT_EQ(small.submit(request("again", 1), at(1)).outcome, Outcome::queued);
+  Admission alone({{.name = "a"}}, {.queue = 8});
+  EXPECT_EQ(alone.places_of("a"), 8u);
+}
+
+TEST_F(AdmissionTest, ARefusalIsNoEndOfTheSwitchesRoom) {
+  submit(request("all", 5));
+  admission_.advance(at(0));
+  admission_.requeue("all", at(1), "A refused it: busy");
+  admission_.refuse("A");
+  EXPECT_TRUE(admission_.advance(at(1)).empty());
+  EXPECT_EQ(submit(request("later", 5)).outcome, Outcome::queued) << "it can run one day";
+  admission_.forgive("A");
+  EXPECT_THAT(names(admission_.advance(at(2))), ElementsAre("all admitted", "later admitted"));
+}
+
+TEST_F(AdmissionTest, ChangesAreNamedAndNoOthers) {
+  submit(request("one", 5));
+  admission_.advance(at(0));
+  admission_.forget_changes();
+  submit(request("two", 5));
+  EXPECT_THAT(admission_.changes(), ElementsAre("two"));
+  admission_.forget_changes();
+  EXPECT_TRUE(admission_.renew("one", at(1)));
+  admission_.advance(at(1));
+  EXPECT_THAT(admission_.changes(), ElementsAre("two"));
+  admission_.cancel("one", at(2), "");
+  EXPECT_THAT(admission_.changes(), ElementsAre("one", "two"));
 }
 
 TEST_F(AdmissionTest, IsTheSameAfterARestart) {

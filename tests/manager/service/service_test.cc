@@ -18,14 +18,20 @@ std::string request(const std::string& name, int workers) {
   return "tenant: a\njob:\n  name: " + name + "\n  workers: " + std::to_string(workers) + "\n";
 }
 
+Service::Setup setup_of(const Inventory& inventory) {
+  return {{{.name = "a"}}, {}, assemble(inventory)};
+}
+
 // One manager on one store; each new one follows the last.
 struct Manager {
   explicit Manager(const std::string& file, std::uint32_t pages = 0, std::uint32_t slots = 128)
       : store(file, pages), service(store, setup(slots), {}) {}
+  Manager(const std::string& file, const Inventory& inventory)
+      : store(file), service(store, setup_of(inventory), {}) {}
   static Service::Setup setup(std::uint32_t slots) {
     Inventory inventory = two_level_tree();
     for (auto& sw : inventory.switches) sw.slots = slots;
-    return {{{.name = "a"}}, {}, assemble(inventory)};
+    return setup_of(inventory);
   }
   void submit(const std::string& name, int workers) {
     EXPECT_EQ(service.submit(request(name, workers), "job.yaml", {}).outcome, Outcome::queued);
@@ -123,6 +129,109 @@ TEST(Service, ASwitchThatRefusesGetsNoMoreThanItHas) {
   EXPECT_EQ(manager.id("two"), 0u);
   EXPECT_NE(manager.id("one"), 0u);
   EXPECT_EQ(told(manager.service, "A").jobs.size(), 1u);
+}
+
+TEST(Service, ASwitchThatWasBusyIsAskedAgain) {
+  const Scratch scratch;
+  Manager manager(scratch.file());
+  manager.submit("one", 5);
+  const auto seconds = [](int count) { return Instant() + Duration::seconds(count); };
+  manager.service.switch_refused("A", "one", {}, "busy");
+  manager.service.advance({});
+  EXPECT_EQ(manager.id("one"), 0u) << "not at once";
+  manager.service.advance(seconds(1));
+  EXPECT_NE(manager.id("one"), 0u) << "nothing else runs: no end of a job brings its turn";
+  // Each refusal doubles the rest.
+  manager.service.switch_refused("A", "one", seconds(1), "busy");
+  manager.service.advance(seconds(2));
+  EXPECT_EQ(manager.id("one"), 0u);
+  // A job that comes meanwhile waits, and is not refused for good.
+  EXPECT_EQ(manager.service.submit(request("two", 5), "f", seconds(2)).outcome, Outcome::queued);
+  manager.service.advance(seconds(3));
+  EXPECT_NE(manager.id("one"), 0u);
+  EXPECT_NE(manager.id("two"), 0u);
+}
+
+TEST(Service, AManagerThatAnotherFollowsRenewsNothing) {
+  const Scratch scratch;
+  Manager old(scratch.file());
+  old.submit("one", 2);
+  const std::vector<std::string> names = {"one"};
+  old.service.renew(names, {});
+  delete_lock(scratch.file());
+  const Manager next(scratch.file());
+  EXPECT_THROW(old.service.renew(names, {}), StoreError);
+}
+
+TEST(Service, ASwitchIsToldOfItsOwnJobsAlone) {
+  const Scratch scratch;
+  Manager manager(scratch.file());
+  const auto at = [](const std::string& name, const std::string& workers) {
+    return request(name, 2) + "  members: " + workers + "\n";
+  };
+  for (const auto& job : {at("ours", "[{rank: 0, worker: w0}, {rank: 1, worker: w1}]"),
+                          at("theirs", "[{rank: 0, worker: w3}, {rank: 1, worker: w4}]")})
+    EXPECT_EQ(manager.service.submit(job, "f", {}).outcome, Outcome::queued);
+  manager.service.advance({});
+  EXPECT_THAT(manager.service.document("A"), HasSubstr("ours"));
+  EXPECT_THAT(manager.service.document("A"), testing::Not(HasSubstr("theirs")));
+  EXPECT_THAT(manager.service.document("B"), testing::Not(HasSubstr("ours")));
+  EXPECT_THAT(manager.service.document("root"), testing::Not(HasSubstr("ours")));
+  EXPECT_EQ(told(manager.service, "B").jobs.size(), 1u);
+}
+
+// The children of a job at a switch, by port.
+std::vector<std::string> ports_of(const config::SwitchConfig& config) {
+  std::vector<std::string> ports;
+  for (const auto& child : config.jobs.at(0).children) ports.push_back(child.port);
+  return ports;
+}
+
+TEST(Service, AJobWhoseWorkerLeftTheTopologyRunsOn) {
+  const Scratch scratch;
+  Inventory inventory = two_level_tree();
+  std::uint32_t id = 0;
+  std::map<std::string, Amount> needs;
+  {
+    Manager before(scratch.file(), inventory);
+    before.submit("one", 5);
+    id = before.id("one");
+    needs = before.service.admission().jobs().at("one").needs;
+  }
+  inventory.workers.pop_back();      // w4 at B.p1
+  inventory.workers[0].port = "p3";  // w0 was at A.p0
+  Manager after(scratch.file(), inventory);
+  const Job& job = after.service.admission().jobs().at("one");
+  EXPECT_EQ(job.id, id);
+  EXPECT_EQ(job.needs, needs);
+  EXPECT_THAT(job.stray, HasSubstr("w0, w4"));
+  EXPECT_THAT(ports_of(told(after.service, "A")), testing::ElementsAre("p0", "p1", "p2"));
+  EXPECT_THAT(ports_of(told(after.service, "B")), testing::ElementsAre("p0", "p1"));
+  EXPECT_THAT(ports_of(told(after.service, "root")), testing::ElementsAre("p0", "p1"));
+  after.service.cancel("one", {}, "asked");
+  EXPECT_EQ(after.service.admission().used_at("B"), Amount{});
+}
+
+TEST(Service, AJobWhoseSwitchLeftTheTopologyKeepsItsId) {
+  const Scratch scratch;
+  Inventory inventory = two_level_tree();
+  std::uint32_t id = 0;
+  {
+    Manager before(scratch.file(), inventory);
+    before.submit("one", 5);
+    id = before.id("one");
+  }
+  inventory.switches.pop_back();
+  inventory.links.pop_back();
+  inventory.workers.resize(3);
+  Manager after(scratch.file(), inventory);
+  const Job& job = after.service.admission().jobs().at("one");
+  EXPECT_EQ(job.id, id);
+  EXPECT_NE(job.stray, "");
+  EXPECT_FALSE(job.described);
+  EXPECT_TRUE(told(after.service, "A").jobs.empty());
+  after.submit("two", 2);
+  EXPECT_NE(after.id("two"), 0u);
 }
 
 TEST(Service, ADamagedEntryIsNamed) {
