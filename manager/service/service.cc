@@ -17,8 +17,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kJobs = "jobs/";
 constexpr const char* kState = "state";
-// Time until a switch that has refused a job is asked again.
-constexpr Duration kLeastRest = Duration::seconds(1);
+// Time until a switch that has refused a job is asked again: pods that it sent back have gone
+// elsewhere by then, where there is room.
+constexpr Duration kLeastRest = Duration::seconds(4);
 constexpr Duration kMostRest = Duration::seconds(64);
 
 Json places_value(const std::vector<config::TopologyWorker>& places) {

@@ -139,15 +139,17 @@ TEST(Service, ASwitchThatWasBusyIsAskedAgain) {
   manager.service.switch_refused("A", "one", {}, "busy");
   manager.service.advance({});
   EXPECT_EQ(manager.id("one"), 0u) << "not at once";
-  manager.service.advance(seconds(1));
+  manager.service.advance(seconds(3));
+  EXPECT_EQ(manager.id("one"), 0u);
+  manager.service.advance(seconds(4));
   EXPECT_NE(manager.id("one"), 0u) << "nothing else runs: no end of a job brings its turn";
   // Each refusal doubles the rest.
-  manager.service.switch_refused("A", "one", seconds(1), "busy");
-  manager.service.advance(seconds(2));
+  manager.service.switch_refused("A", "one", seconds(4), "busy");
+  manager.service.advance(seconds(11));
   EXPECT_EQ(manager.id("one"), 0u);
   // A job that comes meanwhile waits, and is not refused for good.
-  EXPECT_EQ(manager.service.submit(request("two", 5), "f", seconds(2)).outcome, Outcome::queued);
-  manager.service.advance(seconds(3));
+  EXPECT_EQ(manager.service.submit(request("two", 5), "f", seconds(11)).outcome, Outcome::queued);
+  manager.service.advance(seconds(12));
   EXPECT_NE(manager.id("one"), 0u);
   EXPECT_NE(manager.id("two"), 0u);
 }
