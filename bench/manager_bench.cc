@@ -21,6 +21,11 @@
 namespace tributary::bench {
 namespace {
 
+std::string numbered(std::string_view word, std::size_t number) {
+  std::string text(word);
+  return text.append(std::to_string(number));
+}
+
 using manager::Service;
 
 constexpr std::size_t kMiddle = 31;
@@ -32,16 +37,17 @@ constexpr double kBarMs = 50;
 config::TopologySwitch switch_of(std::size_t number, const std::string& parent,
                                  const std::string& parent_port, std::size_t ports) {
   config::TopologySwitch sw;
-  sw.config.name = "s" + std::to_string(number);
+  sw.config.name = numbered("s", number);
   sw.config.id = static_cast<std::uint32_t>(number + 1);
   sw.config.ipv4 = 0x0A000001u + static_cast<std::uint32_t>(number);
   sw.config.slots = 8192;
   sw.config.memory.reserve_megabytes = 1024;
+  sw.config.memory.aggregation_megabytes = 4096;
   sw.parent = parent;
   sw.parent_port = parent_port;
   if (!parent.empty()) sw.uplink = "up";
   for (std::size_t i = 0; i <= ports; ++i) {
-    const std::string name = i == ports ? "up" : "p" + std::to_string(i);
+    const std::string name = i == ports ? "up" : numbered("p", i);
     sw.config.ports.push_back({.name = name, .devargs = "net_null_" + sw.config.name + "_" + name});
   }
   return sw;
@@ -51,14 +57,14 @@ config::Topology cluster() {
   config::Topology topology;
   topology.switches.push_back(switch_of(0, "", "", kMiddle));
   for (std::size_t i = 0; i < kMiddle; ++i)
-    topology.switches.push_back(switch_of(1 + i, "s0", "p" + std::to_string(i), kLeaves / kMiddle));
+    topology.switches.push_back(switch_of(1 + i, "s0", numbered("p", i), kLeaves / kMiddle));
   for (std::size_t i = 0; i < kLeaves; ++i) {
     const std::size_t workers = kWorkers / kLeaves + (i < kWorkers % kLeaves ? 1 : 0);
-    topology.switches.push_back(switch_of(1 + kMiddle + i, "s" + std::to_string(1 + i % kMiddle),
-                                          "p" + std::to_string(i / kMiddle), workers));
+    topology.switches.push_back(switch_of(1 + kMiddle + i, numbered("s", 1 + i % kMiddle),
+                                          numbered("p", i / kMiddle), workers));
     for (std::size_t w = 0; w < workers; ++w)
-      topology.workers.push_back({"w" + std::to_string(topology.workers.size()),
-                                  topology.switches.back().config.name, "p" + std::to_string(w),
+      topology.workers.push_back({numbered("w", topology.workers.size()),
+                                  topology.switches.back().config.name, numbered("p", w),
                                   std::nullopt});
   }
   return topology;
@@ -85,7 +91,7 @@ class Bed {
     folder_ = mkdtemp(name.data());
     store_ = std::make_unique<manager::SqliteStore>(folder_ / "state.db");
     Service::Setup setup;
-    for (int i = 0; i < 100; ++i) setup.tenants.push_back({.name = "t" + std::to_string(i)});
+    for (int i = 0; i < 100; ++i) setup.tenants.push_back({.name = numbered("t", i)});
     setup.topology = cluster();
     service_ = std::make_unique<Service>(*store_, std::move(setup), Instant());
   }
@@ -149,13 +155,13 @@ int run(int argc, char** argv) {
   bool right = true;
   std::vector<std::string> names;
   for (std::size_t i = 0; i < kJobs; ++i) {
-    names.push_back("job-" + std::to_string(i));
+    names.push_back(numbered("job-", i));
     right &= bed.decide(request(names.back(), 8));
   }
   for (const std::size_t workers : {8, 256, 1024}) {
     std::vector<double> times;
     for (std::size_t i = 0; i < options.rounds(); ++i) {
-      const std::string name = "one-" + std::to_string(workers);
+      const std::string name = numbered("one-", workers);
       const std::string text = request(name, workers);
       times.push_back(milliseconds([&] { right &= bed.decide(text); }));
       bed.service().cancel(name, {}, "measured");
