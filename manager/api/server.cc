@@ -17,6 +17,7 @@ namespace tributary::manager {
 namespace {
 
 constexpr std::chrono::seconds kTurn{1};  // a watcher looks so often whether it is still heard
+constexpr std::chrono::seconds kLastAnswers{2};  // for calls under way when the server ends
 
 class JobCalls final : public v1::Jobs::Service {
  public:
@@ -226,7 +227,8 @@ Server::Server(Cluster& cluster, PodCluster& pods, const ListenOptions& options,
 Server::~Server() {
   inside_->shared.cluster.stop();
   inside_->pods.stop();
-  inside_->server->Shutdown(std::chrono::system_clock::now());
+  // Streams end by themselves now; a call that waits for the store still gets its answer.
+  inside_->server->Shutdown(std::chrono::system_clock::now() + kLastAnswers);
   inside_->server->Wait();
 }
 

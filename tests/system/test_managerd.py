@@ -375,7 +375,7 @@ def test_a_second_manager_of_a_store_is_refused(cluster):
         "manager",
     )
     assert second.wait_exit(LIMIT_S) == 1
-    assert "another manager has it locked (process" in second.text()
+    assert "another manager has it locked (process" in second.describe()
     assert cluster.healthz() == (200, "ok\n")
 
 
