@@ -301,7 +301,7 @@ std::string MemifTransport::describe() const {
          (link_up() ? "" : " (down)") + ", " + ipv4_text(address_.own_ipv4) + " " +
          mac_text(own_mac_) + " to switch " + ipv4_text(address_.switch_ipv4) + ":" +
          std::to_string(base_port_) + " " + (switch_mac_ ? mac_text(*switch_mac_) : "unresolved") +
-         ", frames up to " + std::to_string(MemifRings::kBufferBytes) + " bytes";
+         ", frames up to " + std::to_string(MemifRings::kMostTxBytes) + " bytes";
 }
 
 std::unique_ptr<Transport> make_memif_transport(const std::string& address, std::uint32_t job,

@@ -43,7 +43,7 @@ class MemifTransport final : public Transport {
   void wake() override { member_.wake(); }
 
   [[nodiscard]] std::size_t max_datagram_bytes() const override {
-    return MemifRings::kBufferBytes - wire::kUdpPayloadOffset;
+    return MemifRings::kMostTxBytes - wire::kUdpPayloadOffset;
   }
   [[nodiscard]] const DropCounters& drops() const override { return drops_; }
   [[nodiscard]] std::string describe() const override;

@@ -94,12 +94,12 @@ std::size_t MemifRings::tx_room() const {
 
 std::span<std::byte> MemifRings::tx_frame(std::uint16_t ahead) const {
   const auto index = static_cast<std::uint16_t>(tx_head_ + ahead);
-  return {memory_.get() + buffer_offset(true, index), kBufferBytes};
+  return {memory_.get() + buffer_offset(true, index) + kTxFrameAt, kMostTxBytes};
 }
 
 void MemifRings::tx_commit(std::size_t frame_bytes) {
-  descriptor(true, tx_head_) = {0, 0, static_cast<std::uint32_t>(frame_bytes),
-                                buffer_offset(true, tx_head_), 0};
+  const auto at = static_cast<std::uint32_t>(buffer_offset(true, tx_head_) + kTxFrameAt);
+  descriptor(true, tx_head_) = {0, 0, static_cast<std::uint32_t>(frame_bytes), at, 0};
   ++tx_head_;
 }
 

@@ -32,6 +32,10 @@ class MemifRings {
   static constexpr std::size_t kSize = std::size_t{1} << kLog2Size;
   // The largest frame: 9,728 is what memif users agree on for jumbo frames.
   static constexpr std::size_t kBufferBytes = 9728;
+  // Frames to the server begin here in their buffers: a contribution's elements then begin on a
+  // cache line, and the server, which sums them where they lie, reads each line once.
+  static constexpr std::size_t kTxFrameAt = 32;
+  static constexpr std::size_t kMostTxBytes = kBufferBytes - kTxFrameAt;
 
   // Allocates the memory, all zero. Throws std::system_error.
   MemifRings();

@@ -7,6 +7,9 @@
 
 #include <cstring>
 
+#include "core/net/frame.h"
+#include "core/wire/header.h"
+
 namespace tributary::worker {
 namespace {
 
@@ -51,6 +54,25 @@ TEST_F(MemifRingsTest, OffersBuffersThatDoNotOverlap) {
               MemifRings::kBufferBytes);
   EXPECT_EQ(ring(true).cookie, memif::kRingCookie);
   EXPECT_EQ(rings_.tx_room(), depth);
+}
+
+// The server sums where the elements lie, 64 bytes at a time.
+TEST_F(MemifRingsTest, ElementsBeginOnACacheLine) {
+  constexpr std::size_t kLine = 64;
+  const std::size_t most = rings_.tx_frame().size();
+  EXPECT_EQ(most, MemifRings::kMostTxBytes);
+  for (std::size_t i = 0; i < rings_.depth(); ++i) {
+    const std::span<std::byte> frame = rings_.tx_frame();
+    frame.back() = std::byte{1};
+    rings_.tx_commit(most);
+    const memif::Descriptor& sent = descriptor(true, i);
+    EXPECT_EQ((sent.offset + wire::kUdpPayloadOffset + wire::kHeaderBytes) % kLine, 0u) << i;
+    EXPECT_EQ(memory_[sent.offset + most - 1], std::byte{1}) << i;
+    EXPECT_LE(sent.offset + most, rings_.memory_bytes());
+  }
+  for (std::size_t i = 1; i < rings_.depth(); ++i)
+    EXPECT_EQ(descriptor(true, i).offset - descriptor(true, i - 1).offset,
+              MemifRings::kBufferBytes);
 }
 
 TEST_F(MemifRingsTest, FramesAreReadInPlaceAndGivenBack) {
