@@ -10,6 +10,7 @@
 #include "config/text/codec.h"
 #include "config/topology/topology.h"
 #include "control/capture/capture_format.h"
+#include "control/capture/rdma_text.h"
 #include "core/net/frame.h"
 #include "core/net/roce.h"
 #include "core/wire/header.h"
@@ -90,20 +91,22 @@ std::string describe(const wire::Header& h) {
   return text;
 }
 
-// The packet in a SEND, and the queue pairs; empty: it is none.
-std::string describe_send(std::span<const std::byte> udp_payload) {
+// The packet in a SEND, and the queue pairs, or what else RDMA says; empty: it is none of RDMA.
+std::string describe_rdma(std::span<const std::byte> udp_payload) {
   wire::RoceView roce;
-  if (wire::parse_roce(udp_payload, roce) != DropReason::none || !roce.shape.deth) return "";
+  if (wire::parse_roce(udp_payload, roce) != DropReason::none) return "";
   wire::Packet packet;
-  const bool known = wire::parse(wire::packet_in_send(roce.payload), packet) == DropReason::none;
-  std::string text = known ? describe(packet.header) : "SEND";
+  if (!roce.shape.deth ||
+      wire::parse(wire::packet_in_send(roce.payload), packet) != DropReason::none)
+    return rdma_text(roce);
+  std::string text = describe(packet.header);
   text.append(" from qp ").append(std::to_string(roce.deth.source_qpn));
   return text.append(" to qp ").append(std::to_string(roce.bth.qpn));
 }
 
-// The aggregation packet in a datagram, or in RDMA's; empty: there is none.
+// The aggregation packet in a datagram, or RDMA's packet; empty: there is none.
 std::string describe(const wire::Udp4View& udp) {
-  if (udp.endpoints.destination_port == wire::kRocePort) return describe_send(udp.payload);
+  if (udp.endpoints.destination_port == wire::kRocePort) return describe_rdma(udp.payload);
   wire::Packet packet;
   return wire::parse(udp.payload, packet) == DropReason::none ? describe(packet.header) : "";
 }

@@ -135,7 +135,7 @@ TEST(CaptureTrace, T19_APacketByRdmaNamesItsQueuePairs) {
               AllOf(HasSubstr("probe of job 3: "),
                     EndsWith(" from qp 17 to qp 8388611; aggregate, by RDMA\n")));
   frame[at] = std::byte{1};  // another program's
-  EXPECT_THAT(line_of(seen, frame), HasSubstr("SEND from qp 17 to qp 8388611; "));
+  EXPECT_THAT(line_of(seen, frame), HasSubstr(" B from qp 17 to qp 8388611; "));
 }
 
 TEST(CaptureTrace, WhereThereAreSeveralLcoresItSaysWhich) {
