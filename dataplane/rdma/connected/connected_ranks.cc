@@ -5,12 +5,19 @@
 #include <cstring>
 #include <utility>
 
+#include "core/net/frame.h"
+#include "core/net/roce.h"
 #include "core/prng.h"
 
 namespace tributary::dataplane {
 namespace {
 
 constexpr std::uint32_t kGolden = 0x9E3779B1u;
+
+// Of an IP packet with the first and last part of a WRITE, besides its payload.
+constexpr std::uint32_t kWriteOverheadBytes =
+    wire::kUdpPayloadOffset - wire::kEthernetBytes + wire::kBthBytes + wire::kRethBytes +
+    wire::kImmDtBytes + wire::kIcrcBytes;
 
 // Why ranks of a job cannot come by connected queue pairs; nullptr: they can.
 const char* object_to_job(const config::JobConfig& job) {
@@ -76,6 +83,8 @@ ConnectedRanks::ConnectedRanks(const config::SwitchConfig& config, const config:
     ranks.ranks.reserve(all);
     for (std::uint32_t rank = 0; rank < all; ++rank) ranks.ranks.emplace_back(job, rank);
   }
+  for (std::size_t i = 0; i < std::min(config.ports.size(), mtus_.size()); ++i)
+    mtus_[i] = config.ports[i].mtu;
   for (JobRanks& job : jobs_) by_id_.insert(job.config.id, &job);
   by_qpn_.resize(index_size(count(part)));
 }
@@ -126,7 +135,7 @@ WindowTerms ConnectedRanks::terms_for(const JobRanks& job, const wire::WindowReq
 
 ConnectedRanks::Refusal ConnectedRanks::object(const wire::CmRequest& request,
                                                const wire::WindowRequest& asked,
-                                               JobRanks*& job) const {
+                                               std::uint16_t ingress, JobRanks*& job) const {
   job = by_id_.find(asked.job);
   if (job == nullptr) return {.text = "no such job here, or it has no `rdma: true`"};
   if (const char* const why = object_to_job(job->config)) return {.text = why};
@@ -141,6 +150,8 @@ ConnectedRanks::Refusal ConnectedRanks::object(const wire::CmRequest& request,
     return {.text = "the job's `reductions` do not have this type and operation"};
   if (request.path_mtu % job->config.chunk_bytes != 0)
     return {wire::CmReject::invalid_mtu, "chunk_bytes of the job does not divide the path MTU"};
+  if (ingress >= mtus_.size() || request.path_mtu + kWriteOverheadBytes > mtus_[ingress])
+    return {wire::CmReject::invalid_mtu, "packets of the path MTU are larger than the port's mtu"};
   if (const char* const why = object_to(terms_for(*job, asked), job->config.partials))
     return {.text = why};
   return {};
@@ -161,7 +172,7 @@ ConnectedRanks::Asked ConnectedRanks::ask(const wire::CmRequest& request, const 
     return asked;
   }
   JobRanks* job = nullptr;
-  asked.refusal = object(request, asked.request, job);
+  asked.refusal = object(request, asked.request, from.port(), job);
   if (asked.refusal.text != nullptr) return asked;
   Connection& c = job->ranks[asked.request.rank];
   const bool same = c.peer.is_same_host(from) && c.remote_qpn == request.qpn;

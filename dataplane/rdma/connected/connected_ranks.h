@@ -4,6 +4,7 @@
 // All memory is taken at construction; a packet loop owns it.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -80,7 +81,7 @@ class ConnectedRanks {
     std::vector<Connection> ranks;
   };
   Refusal object(const wire::CmRequest& request, const wire::WindowRequest& asked,
-                 JobRanks*& job) const;
+                 std::uint16_t ingress, JobRanks*& job) const;
   [[nodiscard]] WindowTerms terms_for(const JobRanks& job, const wire::WindowRequest& asked) const;
   std::uint64_t draw();
   std::uint32_t draw_qpn();
@@ -91,6 +92,7 @@ class ConnectedRanks {
   }
 
   std::uint16_t port_;
+  std::array<std::uint32_t, config::kMaxPorts> mtus_{};  // of the switch's ports, by place
   std::uint64_t ca_guid_;
   std::uint32_t lcore_;
   std::uint64_t random_;

@@ -327,6 +327,22 @@ TEST_F(ConnectedSetUpTest, AChunkThatDoesNotDivideThePathMtu) {
   EXPECT_EQ(ask([](RcRank&) {}).substr(0, 3), "26 ");
 }
 
+// Its packets would be lost without a word on the way to the switch.
+TEST_F(ConnectedSetUpTest, T19_APathMtuThatThePortDoesNotTake) {
+  auto config = connected_config();
+  config.ports[0].mtu = 1024 + 64;  // the headers of a WRITE with immediate: 64 bytes
+  start(config);
+  EXPECT_EQ(ask([](RcRank& r) { r.mtu_code = 4; }),
+            "26 packets of the path MTU are larger than the port's mtu");
+  EXPECT_EQ(connection(), nullptr);
+  config.ports[0].mtu = 1024 + 63;
+  start(config);
+  EXPECT_EQ(ask([](RcRank& r) { r.mtu_code = 3; }).substr(0, 3), "26 ");
+  config.ports[0].mtu = 1024 + 64;
+  start(config);
+  EXPECT_EQ(ask([](RcRank& r) { r.mtu_code = 3; }), "");
+}
+
 TEST_F(ConnectedSetUpTest, ARankThatIsTaken) {
   start(connected_config());
   run();
