@@ -15,9 +15,9 @@ namespace {
 constexpr std::uint32_t kGolden = 0x9E3779B1u;
 
 // Of an IP packet with the first and last part of a WRITE, besides its payload.
-constexpr std::uint32_t kWriteOverheadBytes =
-    wire::kUdpPayloadOffset - wire::kEthernetBytes + wire::kBthBytes + wire::kRethBytes +
-    wire::kImmDtBytes + wire::kIcrcBytes;
+constexpr std::uint32_t kWriteOverheadBytes = wire::kUdpPayloadOffset - wire::kEthernetBytes +
+                                              wire::kBthBytes + wire::kRethBytes +
+                                              wire::kImmDtBytes + wire::kIcrcBytes;
 
 // Why ranks of a job cannot come by connected queue pairs; nullptr: they can.
 const char* object_to_job(const config::JobConfig& job) {
