@@ -78,7 +78,7 @@ const char* name_of(wire::CmAttribute attribute) {
   return "message";
 }
 
-// Of the connection manager; empty: another datagram.
+// The connection manager's message; empty: another datagram.
 std::string management(const RoceView& packet) {
   wire::MadHeader header;
   if (packet.bth.qpn != wire::kGeneralServicesQp || !wire::parse_cm_mad(packet.payload, header))

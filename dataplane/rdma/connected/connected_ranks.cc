@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t kGolden = 0x9E3779B1u;
 
-// Of an IP packet with the first and last part of a WRITE, besides its payload.
+// Bytes of headers of an IP packet with the first and last part of a WRITE.
 constexpr std::uint32_t kWriteOverheadBytes = wire::kUdpPayloadOffset - wire::kEthernetBytes +
                                               wire::kBthBytes + wire::kRethBytes +
                                               wire::kImmDtBytes + wire::kIcrcBytes;
