@@ -5,7 +5,7 @@ import re
 
 import pytest
 from testbed.switch import Job
-from testbed.tree import TOP
+from testbed.tree import TOP, binary
 
 LIMIT_S = 50
 LONG = [{"do": "allreduce", "count": 20_000, "dtype": "int32", "repeat": 100_000}]
@@ -100,6 +100,45 @@ def test_o1_a_rank_that_does_not_come_holds_a_drain_up(make_bed, gate, launch):
     gate.open()
     for worker in workers:
         worker.finish()
+
+
+def test_o1_a_change_that_comes_during_a_drain_has_its_own(make_bed, gate, launch):
+    """Rank 1 has not called yet: the first change waits for it, and the second one for the first."""
+    bed = make_bed("veth", 2, jobs=[Job(1, 2)])
+    workers = launch(bed).start(lambda rank: LONG if rank == 0 else [gate.step, *LONG])
+    workers[0].wait_event("submitted")
+    bed.switch.client("set", "switch.drain_time", "40s", "--socket", bed.switch.socket)
+    client = binary(bed.build, "tributary")
+    changes = [
+        bed.start(f"set{at}", [client, "set", key, value, "--socket", bed.switch.socket])
+        for at, (key, value) in enumerate((("jobs.1.window", "16"), ("jobs.1.lease", "7s")))
+    ]
+    assert all(change.running for change in changes)
+    assert jobs(bed)[1]["completions"] == 0
+    gate.open()
+    for change in changes:
+        change.check_exit(LIMIT_S)
+    for worker in workers:
+        wait_on(worker)
+    check(workers)
+    assert jobs(bed)[1]["aborts"] == 0 and jobs(bed)[1]["drains"] > 0
+    overrides = {row["path"]: row["value"] for row in bed.switch.show("overrides")}
+    assert (overrides["jobs.1.window"], overrides["jobs.1.lease"]) == ("16", "7s"), overrides
+
+
+def test_o1_a_job_moves_to_another_lcore_between_two_ops(make_bed, launch):
+    bed = make_bed("veth", 2, jobs=[Job(1, 2, options=(("lcore", 0),))], lcores=(-1, -1))
+    workers = launch(bed).start(LONG)
+    for lcore in (1, 0):
+        for worker in workers:
+            wait_on(worker)
+        assert jobs(bed)[1]["lcore"] != lcore
+        bed.switch.client("set", "jobs.1.lcore", str(lcore), "--socket", bed.switch.socket)
+        assert jobs(bed)[1]["lcore"] == lcore
+    for worker in workers:
+        wait_on(worker)
+    check(workers)
+    assert jobs(bed)[1]["aborts"] == 0
 
 
 def test_o1_a_leaf_is_restarted_under_a_tree(make_tree, loop, launch_tree):
