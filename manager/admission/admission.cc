@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "manager/admission/completion_hosts.h"
 #include "manager/admission/stray.h"
 
 namespace tributary::manager {
@@ -132,6 +133,7 @@ std::string Admission::impossible(const JobRequest& request) const {
     return "job " + name + " is already " + (twice->second.admitted() ? "running" : "queued") +
            "; allowed: a name that no job has";
   if (std::string leased = leased_member(request); !leased.empty()) return leased;
+  if (std::string elsewhere = hosts_elsewhere(request); !elsewhere.empty()) return elsewhere;
   Job job;
   job.request = request;
   const Fit alone = fit(job, {.used = {}, .held = {}, .despite_refusal = true});
