@@ -125,7 +125,8 @@ Amount Admission::total_capacity() const {
   return total;
 }
 
-std::string Admission::impossible(const JobRequest& request) const {
+std::string Admission::impossible(Job& job) const {
+  const JobRequest& request = job.request;
   const std::string& name = request.job.config.name;
   if (!tenants_.knows(request.tenant))
     return "there is no tenant " + request.tenant + "; allowed: " + tenants_.names();
@@ -134,8 +135,6 @@ std::string Admission::impossible(const JobRequest& request) const {
            "; allowed: a name that no job has";
   if (std::string leased = leased_member(request); !leased.empty()) return leased;
   if (std::string elsewhere = hosts_elsewhere(request); !elsewhere.empty()) return elsewhere;
-  Job job;
-  job.request = request;
   const Fit alone = fit(job, {.used = {}, .held = {}, .despite_refusal = true});
   if (!alone.shortage.empty()) return alone.shortage;
   return tenants_.excess(request.tenant, {}, usage_of(alone.placed.config.workers, alone.needs));
@@ -155,7 +154,7 @@ Decision Admission::submit(JobRequest request, Instant now) {
   Job job;
   job.request = std::move(request);
   const std::string name = job.request.job.config.name;
-  std::string why = impossible(job.request);
+  std::string why = impossible(job);
   if (why.empty()) why = no_place_for(job.request.tenant);
   if (!why.empty()) {
     Decision refusal = decision(Outcome::refused, job, why, now);
