@@ -15,7 +15,7 @@ namespace {
 
 using config::Topology;
 
-// What the check has against the topology, whose only job this is.
+// Problems that the check finds in a topology with one job; empty: none.
 std::string problems_of(const Topology& topology) {
   config::ReadContext context("job " + topology.jobs[0].config.name);
   config::check_topology(topology, context);

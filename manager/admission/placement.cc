@@ -99,7 +99,7 @@ Front best_of(std::vector<Pair>& pairs) {
   return front;
 }
 
-// What is looked for: `number` sites with `workers`, of which none has more than `most`.
+// The search: for `number` sites with `workers` together, of which none has more than `most`.
 struct Goal {
   std::size_t number = 0;
   std::uint32_t workers = 0;
