@@ -139,6 +139,8 @@ TEST(Server, T13_StragglersAreNamedTheLatestFirst) {
   for (std::uint32_t rank = 0; rank < 3; ++rank)
     report.lateness->push_back(
         {.job = job["id"], .ranks = {rank}, .ops = 8, .mean_ms = 5.0 * rank});
+  report.lateness->at(2).first = 0;
+  report.lateness->at(2).last = 6;
   ASSERT_TRUE(bed.cluster.report("A", session, report, {}));
   report.lateness.reset();  // as before
   ASSERT_TRUE(bed.cluster.report("A", session, report, {}));
@@ -149,6 +151,10 @@ TEST(Server, T13_StragglersAreNamedTheLatestFirst) {
     return found;
   };
   EXPECT_EQ(ranks(json::object()), (std::vector<int>{2, 1, 0}));
+  const json all = bed.call("Cluster.Stragglers", json::object())["stragglers"];
+  EXPECT_EQ(all[0]["last"], 6u);
+  EXPECT_EQ(all[0]["first"], 0u);
+  EXPECT_FALSE(all[1].contains("last"));  // not known
   EXPECT_EQ(ranks({{"most", 1}}), (std::vector<int>{2}));
   EXPECT_EQ(ranks({{"above_ms", 4}}), (std::vector<int>{2, 1}));
   EXPECT_EQ(ranks({{"job", "two"}}), (std::vector<int>{}));
