@@ -3,7 +3,8 @@
 //
 //   root ─ 31 ─ 992 leaves of 66 workers, 64 of them with one more
 //
-// Bars: 50 ms each. A row without its bar is not verified.
+// The bar is 50 ms for each; ratios are of the bar to the median, so 1 or more is within it. A row
+// is verified if each decision in it was right.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -137,13 +138,16 @@ void add(Report& report, const std::string& case_name, std::vector<double> times
   Row row;
   row.suite = "manager";
   row.case_name = case_name;
-  row.metric = "time of this thread, bar 50 ms";
+  row.metric = "time of this thread (bar: ratio 1)";
   row.value = times[times.size() / 2];
+  row.reference = "bar";
+  row.reference_value = kBarMs;
+  row.ratio = kBarMs / row.value;
   row.unit = "ms";
   row.runs = times.size();
   row.min = times.front();
   row.max = times.back();
-  row.verified = right && row.value <= kBarMs;
+  row.verified = right;
   report.add(row);
 }
 

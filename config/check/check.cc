@@ -324,8 +324,8 @@ void check_completion(const SwitchConfig& config, ReadContext& context) {
 
 void check_port_exists(const SwitchConfig& config, ReadContext& context, const std::string& path,
                        const std::string& name) {
-  if (!context.usable(path) || !ports_usable(config, context)) return;
   if (find_port(config, name) != nullptr) return;
+  if (!context.usable(path) || !ports_usable(config, context)) return;
   std::string names;
   for (const auto& port : config.ports) names += (names.empty() ? "" : ", ") + port.name;
   context.report(path, "there is no port " + quoted(name) + "; allowed: " + names);

@@ -44,6 +44,7 @@ void ReadContext::report(const std::string& path, const std::string& message) {
 }
 
 bool ReadContext::usable(const std::string& path) const {
+  if (failed_.empty()) return true;
   for (std::string p = path; !p.empty(); p = parent_path(p))
     if (failed_.contains(p)) return false;
   return !failed_.contains("");

@@ -6,7 +6,7 @@
 #include "config/model/bracketing.h"
 #include "config/model/devargs.h"
 #include "config/text/codec.h"
-#include "config/topology/topology_tree.h"
+#include "config/topology/job_shape.h"
 
 namespace tributary::config {
 namespace {
@@ -74,10 +74,11 @@ std::string names_of(const List& list, NameOf name_of) {
 }
 
 // Returns true if `name` is a switch; reports a mistake otherwise.
-bool check_switch_name(const Topology& t, ReadContext& context, const std::string& path,
+bool check_switch_name(const TopologyIndex& index, ReadContext& context, const std::string& path,
                        const std::string& name) {
+  const Topology& t = index.topology();
   if (!context.usable(path)) return false;
-  if (find_switch(t, name)) return true;
+  if (index.switch_at(name)) return true;
   context.report(path, "there is no switch " + quoted(name) + "; allowed: " +
                            names_of(t.switches, [](const auto& s) { return s.config.name; }));
   return false;
@@ -92,7 +93,8 @@ void check_port_name(const TopologySwitch& sw, ReadContext& context, const std::
                            names_of(sw.config.ports, [](const auto& p) { return p.name; }));
 }
 
-void check_links(const Topology& t, ReadContext& context) {
+void check_links(const TopologyIndex& index, ReadContext& context) {
+  const Topology& t = index.topology();
   for (std::size_t i = 0; i < t.switches.size(); ++i) {
     const TopologySwitch& sw = t.switches[i];
     for (const auto& [key, value] :
@@ -106,10 +108,10 @@ void check_links(const Topology& t, ReadContext& context) {
     }
     if (sw.parent.empty()) continue;
     if (!sw.uplink.empty()) check_port_name(sw, context, switch_path(i, "uplink"), sw.uplink);
-    if (!check_switch_name(t, context, switch_path(i, "parent"), sw.parent)) continue;
+    if (!check_switch_name(index, context, switch_path(i, "parent"), sw.parent)) continue;
     if (!sw.parent_port.empty())
-      check_port_name(t.switches[*find_switch(t, sw.parent)], context,
-                      switch_path(i, "parent_port"), sw.parent_port);
+      check_port_name(t.switches[*index.parent_of(i)], context, switch_path(i, "parent_port"),
+                      sw.parent_port);
   }
 }
 
@@ -141,7 +143,8 @@ void check_uplinks_are_free(const Topology& t, ReadContext& context) {
   }
 }
 
-void check_one_tree(const Topology& t, ReadContext& context) {
+void check_one_tree(const TopologyIndex& index, ReadContext& context) {
+  const Topology& t = index.topology();
   std::string root;
   for (std::size_t i = 0; i < t.switches.size(); ++i) {
     const TopologySwitch& sw = t.switches[i];
@@ -158,7 +161,7 @@ void check_one_tree(const Topology& t, ReadContext& context) {
     std::string way = sw.config.name;
     std::string name = sw.config.name;
     while (seen.insert(name).second) {
-      const auto at = find_switch(t, name);
+      const auto at = index.switch_at(name);
       if (!at || t.switches[*at].parent.empty()) break;
       name = t.switches[*at].parent;
       way += " -> " + name;
@@ -178,11 +181,12 @@ void check_udp_ports_agree(const Topology& t, ReadContext& context) {
                          "; allowed: the same for all switches of a tree");
 }
 
-void check_workers(const Topology& t, ReadContext& context) {
+void check_workers(const TopologyIndex& index, ReadContext& context) {
+  const Topology& t = index.topology();
   for (std::size_t i = 0; i < t.workers.size(); ++i) {
     const TopologyWorker& w = t.workers[i];
-    if (!check_switch_name(t, context, worker_path(i, "switch"), w.attached_to)) continue;
-    check_port_name(t.switches[*find_switch(t, w.attached_to)], context, worker_path(i, "port"),
+    if (!check_switch_name(index, context, worker_path(i, "switch"), w.attached_to)) continue;
+    check_port_name(t.switches[*index.switch_at(w.attached_to)], context, worker_path(i, "port"),
                     w.port);
   }
 }
@@ -223,11 +227,12 @@ void check_leased_port(const TopologySwitch& sw, const PortConfig& port, const s
   }
 }
 
-void check_leased_ports(const Topology& t, ReadContext& context) {
+void check_leased_ports(const TopologyIndex& index, ReadContext& context) {
+  const Topology& t = index.topology();
   std::map<std::pair<std::string, std::string>, std::string> leased;
   for (std::size_t i = 0; i < t.workers.size(); ++i) {
     const TopologyWorker& w = t.workers[i];
-    const auto sw = find_switch(t, w.attached_to);
+    const auto sw = index.switch_at(w.attached_to);
     if (w.node.empty() || !sw) continue;
     const auto [first, fresh] = leased.emplace(std::pair(w.attached_to, w.port), w.name);
     if (!fresh)
@@ -239,13 +244,14 @@ void check_leased_ports(const Topology& t, ReadContext& context) {
   }
 }
 
-void check_server_places(const Topology& t, ReadContext& context) {
+void check_server_places(const TopologyIndex& index, ReadContext& context) {
+  const Topology& t = index.topology();
   for (std::size_t i = 0; i < t.servers.size(); ++i) {
     const TopologyServer& s = t.servers[i];
     if (context.usable(server_path(i, "name")) && s.config.name == kRootHost)
       context.report(server_path(i, "name"), "means the root switch; allowed: any other name");
-    if (!check_switch_name(t, context, server_path(i, "switch"), s.attached_to)) continue;
-    check_port_name(t.switches[*find_switch(t, s.attached_to)], context, server_path(i, "port"),
+    if (!check_switch_name(index, context, server_path(i, "switch"), s.attached_to)) continue;
+    check_port_name(t.switches[*index.switch_at(s.attached_to)], context, server_path(i, "port"),
                     s.port);
   }
   for (std::size_t i = 0; i < t.switches.size(); ++i)
@@ -268,7 +274,8 @@ void check_model(const Topology& t, std::size_t j, ReadContext& context) {
                            ", and the job's model is at one server; allowed: one of `servers`");
 }
 
-void check_members(const Topology& t, std::size_t j, ReadContext& context) {
+void check_members(const TopologyIndex& index, std::size_t j, ReadContext& context) {
+  const Topology& t = index.topology();
   const TopologyJob& job = t.jobs[j];
   if (!context.usable(job_path(j, "workers")) || !context.usable(job_path(j, "members"))) return;
   Once<std::uint32_t> ranks(context);
@@ -285,7 +292,7 @@ void check_members(const Topology& t, std::size_t j, ReadContext& context) {
       context.report(path + ".rank", "rank " + std::to_string(member.rank) +
                                          " is outside the job; allowed: 0 to " +
                                          std::to_string(job.config.workers - 1));
-    if (context.usable(path + ".worker") && !find_worker(t, member.worker))
+    if (context.usable(path + ".worker") && !index.worker_at(member.worker))
       context.report(path + ".worker",
                      "there is no worker " + quoted(member.worker) +
                          "; allowed: " + names_of(t.workers, [](const auto& w) { return w.name; }));
@@ -300,10 +307,11 @@ void check_members(const Topology& t, std::size_t j, ReadContext& context) {
                        std::to_string(job.config.workers) + " workers, each with a rank");
 }
 
-void check_somebody_aggregates(const Topology& t, std::size_t j, ReadContext& context) {
+void check_somebody_aggregates(const TopologyIndex& index, std::size_t j, ReadContext& context) {
+  const Topology& t = index.topology();
   for (const TopologyMember& m : members_of(t, t.jobs[j])) {
-    const TopologyWorker& w = t.workers[*find_worker(t, m.worker)];
-    if (aggregating(t, Hop{*find_switch(t, w.attached_to), w.port})) continue;
+    const TopologyWorker& w = t.workers[*index.worker_at(m.worker)];
+    if (index.aggregating(Hop{*index.switch_at(w.attached_to), w.port})) continue;
     context.report(item_path("jobs", j),
                    "no switch between worker " + quoted(w.name) + " and the root aggregates");
     return;
@@ -312,9 +320,9 @@ void check_somebody_aggregates(const Topology& t, std::size_t j, ReadContext& co
 
 // T15: a switch sends one value, so its ranks form one bracket; and it sends that unrounded,
 // because the completion engine could not tell where else a value was rounded.
-void check_spanning_job(const Topology& t, std::size_t j, ReadContext& context) {
+void check_spanning_job(const Topology& t, std::size_t j, const JobShape& tree,
+                        ReadContext& context) {
   const JobConfig& job = t.jobs[j].config;
-  const JobTree tree(t, t.jobs[j]);
   std::size_t spans = 0;
   for (std::size_t i = 0; i < t.switches.size(); ++i) spans += tree.takes_part(i) ? 1 : 0;
   if (spans < 2) return;
@@ -333,8 +341,7 @@ void check_spanning_job(const Topology& t, std::size_t j, ReadContext& context) 
 }
 
 // Protocol rule 13: otherwise whole subtrees would count as late.
-void check_deadlines(const Topology& t, std::size_t j, ReadContext& context) {
-  const JobTree tree(t, t.jobs[j]);
+void check_deadlines(const Topology& t, const JobShape& tree, ReadContext& context) {
   for (std::size_t i = 0; i < t.switches.size(); ++i) {
     const auto below = tree.takes_part(i) ? tree.deadline_below(i) : std::nullopt;
     if (!below || tree.deadline_at(i) > *below) continue;
@@ -346,9 +353,11 @@ void check_deadlines(const Topology& t, std::size_t j, ReadContext& context) {
 }
 
 // Checks each node's configuration, as its switch will see it.
-void check_nodes(const Topology& t, ReadContext& context) {
+void check_nodes(const TopologyIndex& index, std::span<const JobShape> shapes,
+                 ReadContext& context) {
+  const Topology& t = index.topology();
   for (std::size_t i = 0; i < t.switches.size(); ++i) {
-    const SwitchConfig config = node_config(t, t.switches[i].config.name);
+    const SwitchConfig config = node_config(index, i, shapes);
     std::vector<ReadContext::Renaming> parts;
     for (std::size_t at = 0; at < config.jobs.size(); ++at)
       for (std::size_t j = 0; j < t.jobs.size(); ++j)
@@ -366,16 +375,17 @@ void check_nodes(const Topology& t, ReadContext& context) {
 }  // namespace
 
 void check_topology(const Topology& topology, ReadContext& context) {
+  const TopologyIndex index(topology);
   check_unique(topology, context);
-  check_links(topology, context);
+  check_links(index, context);
   check_uplinks_are_free(topology, context);
-  check_one_tree(topology, context);
+  check_one_tree(index, context);
   check_udp_ports_agree(topology, context);
-  check_workers(topology, context);
-  check_leased_ports(topology, context);
-  check_server_places(topology, context);
+  check_workers(index, context);
+  check_leased_ports(index, context);
+  check_server_places(index, context);
   for (std::size_t j = 0; j < topology.jobs.size(); ++j) {
-    check_members(topology, j, context);
+    check_members(index, j, context);
     check_host_names(topology, j, context);
     check_model(topology, j, context);
   }
@@ -384,18 +394,19 @@ void check_topology(const Topology& topology, ReadContext& context) {
   for (std::size_t j = 0; j < topology.jobs.size(); ++j) {
     job_ids.add(job_path(j, "id"), topology.jobs[j].config.id,
                 "id " + std::to_string(topology.jobs[j].config.id));
-    check_somebody_aggregates(topology, j, context);
+    check_somebody_aggregates(index, j, context);
   }
   if (!context.errors().empty()) return;
+  const std::vector<JobShape> shapes = shapes_of(index);
   for (std::size_t j = 0; j < topology.jobs.size(); ++j) {
-    check_spanning_job(topology, j, context);
-    check_deadlines(topology, j, context);
+    check_spanning_job(topology, j, shapes[j], context);
+    check_deadlines(topology, shapes[j], context);
     check_host_switches(topology, j, context);
   }
   if (!context.errors().empty()) return;
   check_servers(topology, context);
   check_paths(topology, context);
-  check_nodes(topology, context);
+  check_nodes(index, shapes, context);
 }
 
 }  // namespace tributary::config

@@ -67,12 +67,16 @@ std::optional<std::size_t> find_host_worker(const Topology& topology, const std:
 
 std::vector<CompletionHost> hosts_at(const Topology& topology, std::size_t node) {
   std::vector<CompletionHost> hosts;
+  if (std::all_of(topology.jobs.begin(), topology.jobs.end(),
+                  [](const TopologyJob& job) { return job.config.completion_hosts.empty(); }))
+    return hosts;
   // A host that notifies workers itself is known to all switches of the job, others to the root.
   const auto wanted = [&](const std::string& name) {
     return std::any_of(topology.jobs.begin(), topology.jobs.end(), [&](const TopologyJob& job) {
+      if (!is_wanted_by(job, name)) return false;
       const JobTree tree(topology, job);
       const bool direct = job.config.notify == wire::Notify::direct && tree.takes_part(node);
-      return is_wanted_by(job, name) && (direct || tree.top() == node);
+      return direct || tree.top() == node;
     });
   };
   for (const TopologyServer& server : topology.servers) {
@@ -82,14 +86,14 @@ std::vector<CompletionHost> hosts_at(const Topology& topology, std::size_t node)
                              {find_switch(topology, server.attached_to).value(), server.port}));
   }
   for (const TopologySwitch& sw : topology.switches) {
-    const auto parent = find_switch(topology, sw.parent);
-    if (parent && host_switch(topology, sw.config.name) && wanted(sw.config.name))
+    if (!wanted(sw.config.name) || !host_switch(topology, sw.config.name)) continue;
+    if (const auto parent = find_switch(topology, sw.parent))
       hosts.push_back(way_to(topology, node,
                              {sw.config.name, sw.config.ipv4, "", 1, sw.uplink_cost},
                              {*parent, sw.parent_port}));
   }
   for (const TopologyWorker& worker : topology.workers)
-    if (find_host_worker(topology, worker.name) && wanted(worker.name))
+    if (wanted(worker.name) && find_host_worker(topology, worker.name))
       hosts.push_back(way_to(topology, node, {worker.name, worker.ipv4.value(), "", 1, 1},
                              {find_switch(topology, worker.attached_to).value(), worker.port}));
   return hosts;

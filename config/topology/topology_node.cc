@@ -1,12 +1,9 @@
 // Derives one node's configuration from the whole tree.
 #include <algorithm>
-#include <map>
 #include <stdexcept>
 
-#include "config/model/bracketing.h"
 #include "config/text/codec.h"
-#include "config/text/lift.h"
-#include "config/topology/topology_tree.h"
+#include "config/topology/job_shape.h"
 
 namespace tributary::config {
 
@@ -65,115 +62,35 @@ std::vector<TopologyMember> members_of(const Topology& topology, const TopologyJ
 }
 
 JobTree::JobTree(const Topology& topology, const TopologyJob& job)
-    : topology_(topology),
-      job_(job),
-      places_(job.config.workers),
-      ranks_(topology.switches.size()) {
-  for (const TopologyMember& member : members_of(topology, job)) {
-    const TopologyWorker& worker = topology.workers[find_worker(topology, member.worker).value()];
-    places_[member.rank] =
-        aggregating(topology, Hop{find_switch(topology, worker.attached_to).value(), worker.port});
-  }
-  for (std::uint32_t rank = 0; rank < places_.size(); ++rank)
-    for (auto hop = places_[rank]; hop; hop = above(topology, hop->node))
-      ranks_[hop->node].push_back(rank);
-  // The root: on the way up from any worker, the first switch with all workers below.
-  auto hop = places_.empty() ? std::nullopt : places_.front();
-  while (hop && ranks_[hop->node].size() < places_.size()) hop = above(topology, hop->node);
-  if (!hop) return;
-  top_ = hop->node;
-  for (auto over = above(topology, top_); over; over = above(topology, over->node))
-    ranks_[over->node].clear();
+    : topology_(topology), job_(job) {
+  const JobShape shape(TopologyIndex(topology), job);
+  places_ = shape.places();
+  ranks_ = shape.ranks();
+  top_ = shape.top();
 }
 
 std::vector<ChildConfig> JobTree::children_of(std::size_t node) const {
-  std::vector<ChildConfig> children;
-  for (std::uint32_t rank = 0; rank < places_.size(); ++rank)
-    if (places_[rank]->node == node)
-      children.push_back({false, rank, 0, places_[rank]->port, {rank}});
-  for (std::size_t below = 0; below < ranks_.size(); ++below) {
-    if (below == top_ || !takes_part(below)) continue;
-    const auto hop = above(topology_, below);
-    if (!hop || hop->node != node) continue;
-    const SwitchConfig& config = topology_.switches[below].config;
-    children.push_back({true, config.id, config.ipv4, hop->port, ranks_[below]});
-  }
-  std::sort(children.begin(), children.end(), [](const ChildConfig& a, const ChildConfig& b) {
-    return a.ranks.front() < b.ranks.front();
-  });
-  return children;
+  return JobShape(TopologyIndex(topology_), job_).children_of(node);
 }
 
 std::optional<Duration> JobTree::deadline_below(std::size_t node) const {
-  std::optional<Duration> most;
-  for (std::size_t below = 0; below < ranks_.size(); ++below) {
-    if (below == top_ || !takes_part(below)) continue;
-    const auto hop = above(topology_, below);
-    if (hop && hop->node == node) most = std::max(most.value_or(Duration()), deadline_at(below));
-  }
-  return most;
+  return JobShape(TopologyIndex(topology_), job_).deadline_below(node);
 }
 
 Duration JobTree::deadline_at(std::size_t node) const {
-  if (topology_.switches[node].deadline) return *topology_.switches[node].deadline;
-  const auto below = deadline_below(node);
-  return below ? deadline_above(*below, job_.config.deadline) : job_.config.deadline;
+  return JobShape(TopologyIndex(topology_), job_).deadline_at(node);
 }
 
 JobConfig JobTree::config_at(std::size_t node) const {
-  JobConfig config = job_.config;
-  config.deadline = deadline_at(node);
-  config.children = children_of(node);
-  config.tree_digest = digest();
-  for (const ChildConfig& child : config.children)
-    if (!child.is_switch) config.members.push_back({child.id, child.port});
-  if (config.bracketing) config.child_order = order_over(*config.bracketing, config.children);
-  // The completion engine must know the expression that the tree computes.
-  if (config.order == wire::Order::reproducible && !config.bracketing)
-    config.bracketing = expression();
-  if (node == top_) return config;
-  const std::size_t parent = above(topology_, node)->node;
-  const SwitchConfig& up = topology_.switches[parent].config;
-  const auto siblings = children_of(parent);
-  const auto self = std::find_if(siblings.begin(), siblings.end(), [&](const ChildConfig& c) {
-    return c.is_switch && c.id == topology_.switches[node].config.id;
-  });
-  // Frames that a router passes on have its address, not the sender's.
-  const auto& routes = topology_.switches[node].config.routes;
-  const auto mac_of = [&](const SwitchConfig& other) {
-    if (route_through_router(routes, other.ipv4) != nullptr) return wire::MacAddress{};
-    return other.mac.value_or(derived_mac(other.ipv4));
-  };
-  config.parent = ParentConfig{up.name,
-                               up.id,
-                               up.ipv4,
-                               mac_of(up),
-                               topology_.switches[node].uplink,
-                               static_cast<std::uint16_t>(self - siblings.begin()),
-                               static_cast<std::uint16_t>(siblings.size())};
-  const SwitchConfig& root = topology_.switches[top_].config;
-  const std::string& name = topology_.switches[node].config.name;
-  if (name != kRootHost && is_among(config.completion_hosts, name))
-    config.hosting = HostingConfig{root.ipv4, mac_of(root)};
-  return config;
+  return JobShape(TopologyIndex(topology_), job_).config_at(node);
 }
 
 std::uint32_t JobTree::digest() const {
-  std::map<std::uint32_t, std::string> parts;  // by id: the order in the file does not matter
-  for (std::size_t node = 0; node < ranks_.size(); ++node) {
-    if (!takes_part(node)) continue;
-    std::string& part = parts[topology_.switches[node].config.id];
-    for (const ChildConfig& c : children_of(node))
-      part.append(c.is_switch ? " s" : " w")
-          .append(std::to_string(c.id))
-          .append(":")
-          .append(ranks_text(c.ranks));
-  }
-  std::string text = job_.config.bracketing ? format_bracket(*job_.config.bracketing) : "";
-  for (const auto& [id, part] : parts) text.append("/").append(std::to_string(id)).append(part);
-  std::uint32_t hash = 0x811C9DC5u;  // FNV-1a
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x01000193u;
-  return hash == 0 ? 1 : hash;
+  return JobShape(TopologyIndex(topology_), job_).digest();
+}
+
+Bracket JobTree::expression_at(std::size_t node) const {
+  return JobShape(TopologyIndex(topology_), job_).expression_at(node);
 }
 
 namespace {
@@ -202,26 +119,31 @@ void trust_neighbours(const Topology& topology, const TopologySwitch& own, Switc
 
 }  // namespace
 
-SwitchConfig node_config(const Topology& topology, const std::string& name) {
-  const auto node = find_switch(topology, name);
-  if (!node) {
-    std::string names;
-    for (const auto& sw : topology.switches) names += (names.empty() ? "" : ", ") + sw.config.name;
-    throw std::invalid_argument("there is no switch " + quoted(name) + "; allowed: " + names);
-  }
-  SwitchConfig config = topology.switches[*node].config;
-  for (const TopologyJob& job : topology.jobs) {
-    const JobTree tree(topology, job);
-    if (topology.switches[*node].aggregate && tree.takes_part(*node))
-      config.jobs.push_back(tree.config_at(*node));
-  }
-  config.completion.hosts = hosts_at(topology, *node);
-  trust_neighbours(topology, topology.switches[*node], config);
-  const VlanMode standby = has_paths(topology) ? VlanMode::paths : VlanMode::none;
-  for (const std::string& name_of_port : standby_ports(topology, *node))
+SwitchConfig node_config(const TopologyIndex& index, std::size_t node,
+                         std::span<const JobShape> jobs) {
+  const Topology& topology = index.topology();
+  const TopologySwitch& own = topology.switches[node];
+  SwitchConfig config = own.config;
+  for (const JobShape& job : jobs)
+    if (own.aggregate && job.takes_part(node)) config.jobs.push_back(job.config_at(node));
+  config.completion.hosts = hosts_at(topology, node);
+  trust_neighbours(topology, own, config);
+  const auto standby = standby_ports(topology, node);
+  if (standby.empty()) return config;
+  const VlanMode mode = has_paths(topology) ? VlanMode::paths : VlanMode::none;
+  for (const std::string& name : standby)
     for (PortConfig& port : config.ports)
-      if (port.name == name_of_port) port.vlan = {standby, {}, {}, {}};
+      if (port.name == name) port.vlan = {mode, {}, {}, {}};
   return config;
+}
+
+SwitchConfig node_config(const Topology& topology, const std::string& name) {
+  const TopologyIndex index(topology);
+  const auto node = index.switch_at(name);
+  if (node) return node_config(index, *node, shapes_of(index));
+  std::string names;
+  for (const auto& sw : topology.switches) names += (names.empty() ? "" : ", ") + sw.config.name;
+  throw std::invalid_argument("there is no switch " + quoted(name) + "; allowed: " + names);
 }
 
 namespace {

@@ -41,19 +41,4 @@ std::optional<Bracket> order_over(const Bracket& declared,
   return Bracket{{order}, 0};  // a single child
 }
 
-Bracket JobTree::expression_at(std::size_t node) const {
-  Bracket all;
-  for (const ChildConfig& child : children_of(node)) {
-    if (!child.is_switch) {
-      all.items.push_back({{}, child.id});
-      continue;
-    }
-    const auto& switches = topology_.switches;
-    const auto below = std::find_if(switches.begin(), switches.end(),
-                                    [&](const auto& s) { return s.config.id == child.id; });
-    all.items.push_back(expression_at(static_cast<std::size_t>(below - switches.begin())));
-  }
-  return all;
-}
-
 }  // namespace tributary::config

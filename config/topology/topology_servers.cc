@@ -59,7 +59,7 @@ void check_host_worker(const Topology& t, std::size_t i, ReadContext& context) {
   const auto is_it = [&](const TopologyJob& job) {
     return is_among(job.config.completion_hosts, worker.name);
   };
-  if (!find_host_worker(t, worker.name) || std::none_of(t.jobs.begin(), t.jobs.end(), is_it))
+  if (std::none_of(t.jobs.begin(), t.jobs.end(), is_it) || !find_host_worker(t, worker.name))
     return;
   const std::string path = item_path("workers", i);
   const ServerConfig told = server_config(t, worker.name);

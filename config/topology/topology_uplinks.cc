@@ -84,6 +84,7 @@ std::vector<std::string> standby_ports(const Topology& topology, std::size_t nod
   for (const TopologySwitch& below : topology.switches)
     for (const TopologyUplink& way : below.other_uplinks)
       if (way.parent == own.config.name) ports.insert(way.parent_port);
+  if (ports.empty()) return {};
   // A network of other switches may lead several ways to one port.
   for (const TopologySwitch& below : topology.switches)
     if (below.parent == own.config.name) ports.erase(below.parent_port);

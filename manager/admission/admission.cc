@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "manager/admission/completion_hosts.h"
 #include "manager/admission/stray.h"
 
 namespace tributary::manager {
@@ -124,7 +125,8 @@ Amount Admission::total_capacity() const {
   return total;
 }
 
-std::string Admission::impossible(const JobRequest& request) const {
+std::string Admission::impossible(Job& job) const {
+  const JobRequest& request = job.request;
   const std::string& name = request.job.config.name;
   if (!tenants_.knows(request.tenant))
     return "there is no tenant " + request.tenant + "; allowed: " + tenants_.names();
@@ -132,8 +134,7 @@ std::string Admission::impossible(const JobRequest& request) const {
     return "job " + name + " is already " + (twice->second.admitted() ? "running" : "queued") +
            "; allowed: a name that no job has";
   if (std::string leased = leased_member(request); !leased.empty()) return leased;
-  Job job;
-  job.request = request;
+  if (std::string elsewhere = hosts_elsewhere(request); !elsewhere.empty()) return elsewhere;
   const Fit alone = fit(job, {.used = {}, .held = {}, .despite_refusal = true});
   if (!alone.shortage.empty()) return alone.shortage;
   return tenants_.excess(request.tenant, {}, usage_of(alone.placed.config.workers, alone.needs));
@@ -153,7 +154,7 @@ Decision Admission::submit(JobRequest request, Instant now) {
   Job job;
   job.request = std::move(request);
   const std::string name = job.request.job.config.name;
-  std::string why = impossible(job.request);
+  std::string why = impossible(job);
   if (why.empty()) why = no_place_for(job.request.tenant);
   if (!why.empty()) {
     Decision refusal = decision(Outcome::refused, job, why, now);

@@ -160,7 +160,8 @@ class Admission {
   using Line = std::map<std::string, std::vector<Queued>>;
   using Queue = std::map<std::uint32_t, Line, std::greater<>>;
 
-  [[nodiscard]] std::string impossible(const JobRequest& request) const;
+  // Why the job can never run; finds what the members that it names need.
+  [[nodiscard]] std::string impossible(Job& job) const;
   [[nodiscard]] std::string no_place_for(const std::string& tenant) const;
   [[nodiscard]] Fit fit(Job& job, const Room& room) const;
   // The needs of a job with these members; `shortage` says why it can never run.

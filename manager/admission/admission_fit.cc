@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "config/topology/topology_tree.h"
+#include "config/topology/job_shape.h"
 #include "manager/admission/admission.h"
 #include "manager/admission/placement.h"
 #include "manager/admission/stray.h"
@@ -15,11 +15,9 @@ namespace {
 
 using config::Topology;
 
-// The part of a topology's check that is about this job.
-std::string problems_of(Topology topology, const config::TopologyJob& job) {
-  topology.jobs = {job};
-  topology.jobs[0].config.id = 1;  // any
-  config::ReadContext context("job " + job.config.name);
+// Problems that the check finds in a topology with one job; empty: none.
+std::string problems_of(const Topology& topology) {
+  config::ReadContext context("job " + topology.jobs[0].config.name);
   config::check_topology(topology, context);
   std::string text;
   for (const config::ConfigError& error : context.errors()) {
@@ -78,13 +76,16 @@ Admission::Fit Admission::fit(Job& job, const Room& room) const {
 Admission::Fit Admission::shape_of(const config::TopologyJob& job,
                                    const std::vector<config::TopologyWorker>& left) const {
   Fit fit;
-  const Topology part = part_for(job, left);
-  fit.shortage = problems_of(part, job);
+  Topology part = part_for(job, left);
+  part.jobs = {job};
+  part.jobs[0].config.id = 1;  // any
+  fit.shortage = problems_of(part);
   if (!fit.shortage.empty()) return fit;
-  const config::JobTree tree(part, job);
+  const config::TopologyIndex index(part);
+  const config::JobShape shape(index, part.jobs[0]);
   for (std::size_t node = 0; node < part.switches.size(); ++node)
-    if (part.switches[node].aggregate && tree.takes_part(node))
-      fit.needs.emplace(part.switches[node].config.name, need_of(tree.config_at(node)));
+    if (part.switches[node].aggregate && shape.takes_part(node))
+      fit.needs.emplace(part.switches[node].config.name, need_of(shape.config_at(node)));
   return fit;
 }
 

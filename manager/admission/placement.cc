@@ -1,10 +1,12 @@
 // A knapsack over the tree, twice. The first counts: most[v][k] is how many workers the best
 // connected set of k sites with v on top has, which gives the fewest sites. The second, for that
-// number only, keeps for each (v, k) the choices of which none has more workers at less load.
+// number only, keeps for each (v, k) the choices of which none has more workers at less load, and
+// of these only what can still become a solution that is no worse than those found.
 #include "manager/admission/placement.h"
 
 #include <algorithm>
-#include <tuple>
+#include <limits>
+#include <utility>
 
 namespace tributary::manager {
 namespace {
@@ -54,51 +56,104 @@ std::optional<std::size_t> fewest_sites(const std::vector<Site>& sites, std::uin
   return fewest > sites.size() ? std::nullopt : std::optional(fewest);
 }
 
-void prune(Front& front) {
-  std::sort(front.begin(), front.end(), [](const Choice& a, const Choice& b) {
-    return std::tuple(a.load, b.workers, a.sites) < std::tuple(b.load, a.workers, b.sites);
-  });
-  Front kept;
-  for (Choice& choice : front)
-    if (kept.empty() || choice.workers > kept.back().workers) kept.push_back(std::move(choice));
-  // The largest has to stay: others may depend on its workers.
-  if (kept.size() > kFront) kept.erase(kept.begin() + kFront - 1, kept.end() - 1);
-  front = std::move(kept);
+// Two choices for separate parts of the tree, together.
+struct Pair {
+  const Choice* a = nullptr;
+  const Choice* b = nullptr;  // nullptr: none of that part
+  std::uint32_t workers = 0;
+  std::uint32_t load = 0;
+
+  [[nodiscard]] std::size_t site(std::size_t i) const {
+    return i < a->sites.size() ? a->sites[i] : b->sites[i - a->sites.size()];
+  }
+  [[nodiscard]] std::size_t size() const {
+    return a->sites.size() + (b == nullptr ? 0 : b->sites.size());
+  }
+};
+
+bool has_lower_sites(const Pair& x, const Pair& y) {
+  for (std::size_t i = 0; i < x.size() && i < y.size(); ++i)
+    if (x.site(i) != y.site(i)) return x.site(i) < y.site(i);
+  return x.size() < y.size();
 }
 
-std::vector<Front> merged(const std::vector<Front>& a, const std::vector<Front>& b,
-                          std::size_t most_sites, std::uint32_t enough) {
-  std::vector<Front> out(std::min(a.size() + b.size() - 1, most_sites + 1));
-  for (std::size_t i = 1; i < a.size() && i < out.size(); ++i) {
-    out[i].insert(out[i].end(), a[i].begin(), a[i].end());
-    for (std::size_t j = 1; j < b.size() && i + j < out.size(); ++j)
-      for (const Choice& x : a[i])
-        for (const Choice& y : b[j]) {
-          Choice both = x;
-          both.workers = std::min(x.workers + y.workers, enough);
-          both.load += y.load;
-          both.sites.insert(both.sites.end(), y.sites.begin(), y.sites.end());
-          out[i + j].push_back(std::move(both));
-        }
+// Those of which none has more workers at less load.
+Front best_of(std::vector<Pair>& pairs) {
+  std::sort(pairs.begin(), pairs.end(), [](const Pair& x, const Pair& y) {
+    if (x.load != y.load) return x.load < y.load;
+    if (x.workers != y.workers) return x.workers > y.workers;
+    return has_lower_sites(x, y);
+  });
+  std::vector<Pair> kept;
+  for (const Pair& pair : pairs)
+    if (kept.empty() || pair.workers > kept.back().workers) kept.push_back(pair);
+  // The largest has to stay: others may depend on its workers.
+  if (kept.size() > kFront) kept.erase(kept.begin() + kFront - 1, kept.end() - 1);
+  Front front;
+  for (const Pair& pair : kept) {
+    Choice choice{pair.workers, pair.load, pair.a->sites};
+    if (pair.b != nullptr)
+      choice.sites.insert(choice.sites.end(), pair.b->sites.begin(), pair.b->sites.end());
+    front.push_back(std::move(choice));
   }
-  for (Front& front : out) prune(front);
+  return front;
+}
+
+// The search: for `number` sites with `workers` together, of which none has more than `most`.
+struct Goal {
+  std::size_t number = 0;
+  std::uint32_t workers = 0;
+  std::uint32_t most = 0;
+  std::uint32_t load = std::numeric_limits<std::uint32_t>::max();  // of the best so far
+
+  // Whether a choice of so many sites may become a part of the best one.
+  [[nodiscard]] bool in_reach(std::size_t sites, std::uint32_t there,
+                              std::uint32_t its_load) const {
+    return its_load <= load && there + std::uint64_t{number - sites} * most >= workers;
+  }
+};
+
+std::vector<Front> merged(const std::vector<Front>& a, const std::vector<Front>& b,
+                          const Goal& goal) {
+  std::vector<Front> out(std::min(a.size() + b.size() - 1, goal.number + 1));
+  std::vector<Pair> pairs;
+  for (std::size_t k = 1; k < out.size(); ++k) {
+    pairs.clear();
+    const auto add = [&](const Pair& pair) {
+      if (goal.in_reach(k, pair.workers, pair.load)) pairs.push_back(pair);
+    };
+    if (k < a.size())
+      for (const Choice& x : a[k]) add({&x, nullptr, x.workers, x.load});
+    for (std::size_t i = 1; i < a.size() && i < k; ++i) {
+      if (k - i >= b.size()) continue;
+      for (const Choice& x : a[i])
+        for (const Choice& y : b[k - i])
+          add({&x, &y, std::min(x.workers + y.workers, goal.workers), x.load + y.load});
+    }
+    out[k] = best_of(pairs);
+  }
   return out;
 }
 
 std::optional<Choice> least_load(const std::vector<Site>& sites, std::uint32_t workers,
                                  std::size_t number) {
   const auto children = children_of(sites);
+  Goal goal{.number = number, .workers = workers};
+  for (const Site& site : sites)
+    if (site.usable) goal.most = std::max(goal.most, site.workers);
   std::vector<std::vector<Front>> fronts(sites.size());
   std::optional<Choice> best;
   for (std::size_t v = sites.size(); v-- > 0;) {
     if (!sites[v].usable) continue;
     std::vector<Front> own(2);
-    own[1] = {{std::min(sites[v].workers, workers), sites[v].load, {v}}};
+    const std::uint32_t there = std::min(sites[v].workers, workers);
+    if (goal.in_reach(1, there, sites[v].load)) own[1] = {{there, sites[v].load, {v}}};
     for (const std::size_t child : children[v])
-      if (!fronts[child].empty()) own = merged(own, fronts[child], number, workers);
+      if (!fronts[child].empty()) own = merged(own, fronts[child], goal);
     if (own.size() > number)
       for (const Choice& choice : own[number])
         if (choice.workers >= workers && (!best || choice.load <= best->load)) best = choice;
+    if (best) goal.load = best->load;
     fronts[v] = std::move(own);
     for (const std::size_t child : children[v]) fronts[child] = {};
   }

@@ -75,6 +75,8 @@ Lateness lateness_of(const v1::Lateness& from) {
   to.last_ms = from.last_ms();
   to.missed_deadlines = from.missed_deadlines();
   to.excluded = from.excluded().substr(0, kMostText);
+  if (from.has_first()) to.first = from.first();
+  if (from.has_last()) to.last = from.last();
   return to;
 }
 
@@ -173,6 +175,8 @@ void fill(const Straggler& from, v1::Straggler& to) {
   to.set_missed_deadlines(from.lateness.missed_deadlines);
   to.set_excluded(from.lateness.excluded);
   to.set_everywhere(from.everywhere);
+  if (from.lateness.first) to.set_first(*from.lateness.first);
+  if (from.lateness.last) to.set_last(*from.lateness.last);
 }
 
 SwitchReport report_of(const v1::Report& from) {

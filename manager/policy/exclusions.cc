@@ -1,6 +1,7 @@
 #include "manager/policy/exclusions.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace tributary::manager {
@@ -31,10 +32,10 @@ bool is_late(const Lateness& lateness, const StragglerPolicy& policy) {
 // already go before others.
 class Choice {
  public:
-  explicit Choice(const StragglerPolicy& policy) : policy_(policy) {}
+  Choice(const StragglerPolicy& policy, std::map<std::string, std::size_t> children)
+      : policy_(policy), left_(std::move(children)) {}
 
   void choose(const std::vector<const Straggler*>& ranks) {
-    for (const Straggler* const rank : ranks) ++left_[rank->at];
     for (const Straggler* const rank : ranks)
       if (is_excluded(rank->lateness) && !has_recovered(rank->lateness, policy_)) take(*rank);
     for (const Straggler* const rank : ranks)
@@ -51,9 +52,21 @@ class Choice {
   }
 
   const StragglerPolicy& policy_;
-  std::map<std::string, std::size_t> left_;  // ranks of a switch that take part
+  std::map<std::string, std::size_t> left_;  // children of a switch that take part
   std::vector<const Straggler*> taken_;
 };
+
+// The number of children, ranks and switches, that the job has at each switch.
+std::map<std::string, std::size_t> children_of(std::uint32_t job, const LatenessBySwitch& reports) {
+  std::map<std::string, std::size_t> children;
+  for (const auto& [at, rows] : reports) {
+    std::set<std::vector<std::uint32_t>> seen;  // a child has a row for each plane
+    for (const Lateness& child : rows)
+      if (child.job == job) seen.insert(child.ranks);
+    children[at] = seen.size();
+  }
+  return children;
+}
 
 bool is_the_managers(const Job& job) {
   return job.placed && job.request.policy == PolicyOwner::manager;
@@ -79,7 +92,7 @@ Exclusions exclusions(const Admission& admission, const LatenessBySwitch& report
     std::stable_sort(ranks.begin(), ranks.end(), [&policy](const Straggler* a, const Straggler* b) {
       return figure_of(a->lateness, policy) > figure_of(b->lateness, policy);
     });
-    Choice choice(policy);
+    Choice choice(policy, children_of(job.id, reports));
     choice.choose(ranks);
     for (const Straggler* const rank : choice.taken()) all[rank->at][job.id].insert(rank->rank);
   }

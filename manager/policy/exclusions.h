@@ -4,7 +4,7 @@
 //                             └─▶ each switch excludes those attached to it, and no others
 //
 // By the job's own `stragglers:`, over all of the tree: of `largest`, the `most` latest ranks of
-// the job, wherever they are; of `threshold`, all that are later. One rank of each switch stays, as
+// the job, wherever they are; of `threshold`, all later ones. One child of each switch stays, as
 // the switch itself wants it. What a switch reports says who is excluded: a manager that follows
 // another one needs no more. Pure.
 #pragma once

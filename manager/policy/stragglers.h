@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,6 +28,9 @@ struct Lateness {
   double last_ms = 0;  // in the latest op
   std::uint64_t missed_deadlines = 0;
   std::string excluded = {};  // "from op 7"; empty: no
+  // Counts of these ops in which its data was the first, and the last, to come; absent: not known.
+  std::optional<std::uint32_t> first = {};
+  std::optional<std::uint32_t> last = {};
 };
 using LatenessBySwitch = std::map<std::string, std::span<const Lateness>>;
 

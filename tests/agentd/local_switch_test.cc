@@ -184,10 +184,16 @@ TEST(LocalSwitch, T13_ReportsHowLateChildrenAre) {
                                       {"mean_ms", 41.5},
                                       {"max_ms", 80},
                                       {"ops", 8u},
+                                      {"first", 0u},
+                                      {"last", 7u},
                                       {"missed_deadlines", 2u},
                                       {"excluded", "from op 9"}},
                                      {{"job", 7u}, {"node", "switch 2"}, {"ranks", {4u, 5u}}},
-                                     {{"job", "seven"}, {"ranks", "all"}, {"excluded", nullptr}}});
+                                     {{"job", "seven"},
+                                      {"ranks", "all"},
+                                      {"first", nullptr},
+                                      {"last", -1},
+                                      {"excluded", nullptr}}});
   bed.local.look();
   const auto report = bed.local.step();
   ASSERT_TRUE(report.lateness);
@@ -201,6 +207,11 @@ TEST(LocalSwitch, T13_ReportsHowLateChildrenAre) {
   EXPECT_EQ(rank.ops, 8u);
   EXPECT_EQ(rank.missed_deadlines, 2u);
   EXPECT_EQ(rank.excluded, "from op 9");
+  EXPECT_EQ(rank.first, 0u);
+  EXPECT_EQ(rank.last, 7u);
+  EXPECT_EQ(report.lateness->at(1).last, std::nullopt);
+  EXPECT_EQ(report.lateness->at(2).first, std::nullopt);
+  EXPECT_EQ(report.lateness->at(2).last, std::nullopt);
   EXPECT_TRUE(report.lateness->at(1).is_switch);
   EXPECT_EQ(report.lateness->at(2).job, 0u);  // no such job: the manager leaves it out
   EXPECT_FALSE(bed.local.step().lateness);    // as before: a look at every child costs more

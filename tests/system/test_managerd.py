@@ -140,6 +140,9 @@ def test_t13_the_manager_excludes_who_is_late_and_takes_it_back(cluster, bed, la
         rows = cluster.ask("stragglers", "train")
         return next((row for row in rows if row["rank"] == 0), {"excluded": ""})
 
+    # As `show stragglers` of the switch has it.
+    cluster.wait(lambda: row().get("last", 0) > row().get("first", 0), "rank 0 is the last to come")
+    assert re.search(r"first +last", cluster.run("stragglers", "train").stdout)
     cluster.wait(lambda: row()["excluded"].startswith("from op "), "rank 0 is excluded")
     assert row()["worker"] == late
     cluster.wait(lambda: " to op " in row()["excluded"], "rank 0 takes part again")

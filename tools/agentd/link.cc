@@ -42,6 +42,8 @@ void fill(const manager::Lateness& from, v1::Lateness& to) {
   to.set_last_ms(from.last_ms);
   to.set_missed_deadlines(from.missed_deadlines);
   to.set_excluded(from.excluded);
+  if (from.first) to.set_first(*from.first);
+  if (from.last) to.set_last(*from.last);
 }
 
 v1::SwitchMessage message_of(const manager::SwitchReport& from) {

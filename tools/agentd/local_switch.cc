@@ -1,6 +1,7 @@
 #include "tools/agentd/local_switch.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <utility>
@@ -47,6 +48,14 @@ manager::Lateness lateness_of(const Json& row) {
   child.last_ms = milliseconds(row, "last_ms");
   child.missed_deadlines = number(row, "missed_deadlines");
   child.excluded = text("excluded");
+  // Null where the switch has counted nothing.
+  const auto count = [&](const char* key) -> std::optional<std::uint32_t> {
+    const auto at = row.find(key);
+    if (at == row.end() || !at->is_number_unsigned()) return std::nullopt;
+    return at->get<std::uint32_t>();
+  };
+  child.first = count("first");
+  child.last = count("last");
   return child;
 }
 

@@ -39,6 +39,19 @@ TEST(ClusterState, WhatKeepsASwitchFromTakingJobs) {
   EXPECT_THAT(only(sw).remedy, HasSubstr("tributary-agentd"));
 }
 
+TEST(ClusterState, AnAgentOfAnotherVersionIsTold) {
+  Json sw = switch_row("A");
+  sw["version"] = TRIBUTARY_VERSION;
+  EXPECT_EQ(only(sw).level, Level::ok);
+  sw["version"] = "0.0.7";
+  const auto found =
+      judge_cluster({{"term", "1"}, {"revision", "7"}, {"switches", Json::array({sw})}});
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[1].level, Level::warning);
+  EXPECT_EQ(found[1].subject, "agent of switch A");
+  EXPECT_EQ(found[1].state, "is of version 0.0.7, and this program is of " TRIBUTARY_VERSION);
+}
+
 TEST(ClusterState, DrainedWorkersAndJobs) {
   const auto workers = judge_cluster(
       {{"workers", Json::array({Json{{"name", "w"}, {"drained", true}}, Json{{"name", "v"}}})}});

@@ -90,6 +90,20 @@ TEST_F(AdmissionTest, WhatCanNeverRunIsRefusedWithFigures) {
   EXPECT_TRUE(admission_.jobs().empty());
 }
 
+// A switch takes up and drops such a job at its start alone.
+TEST_F(AdmissionTest, CompletionHostsButTheRootAreRefusedWithTheReason) {
+  JobRequest r = request("x", 5);
+  for (const char* host : {"A", "ps1", "w0"}) {
+    r.job.config.completion_hosts = {host, "root"};
+    EXPECT_THAT(submit(r).reason,
+                HasSubstr("job.completion_hosts: names '" + std::string(host) + "'"));
+    EXPECT_THAT(admission_.admit_now(r, "g", at(0)).shortage, HasSubstr("allowed: root"));
+  }
+  EXPECT_TRUE(admission_.jobs().empty());
+  r.job.config.completion_hosts = {"root"};
+  EXPECT_EQ(submit(r).outcome, Outcome::queued);
+}
+
 TEST_F(AdmissionTest, AJobTwiceIsRefused) {
   submit(request("x", 2));
   EXPECT_THAT(submit(request("x", 2)).reason, HasSubstr("already queued"));

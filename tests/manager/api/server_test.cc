@@ -2,9 +2,12 @@
 #include "manager/api/server.h"
 
 #include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/support/sync_stream.h>
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "manager/api/client.h"
@@ -136,6 +139,8 @@ TEST(Server, T13_StragglersAreNamedTheLatestFirst) {
   for (std::uint32_t rank = 0; rank < 3; ++rank)
     report.lateness->push_back(
         {.job = job["id"], .ranks = {rank}, .ops = 8, .mean_ms = 5.0 * rank});
+  report.lateness->at(2).first = 0;
+  report.lateness->at(2).last = 6;
   ASSERT_TRUE(bed.cluster.report("A", session, report, {}));
   report.lateness.reset();  // as before
   ASSERT_TRUE(bed.cluster.report("A", session, report, {}));
@@ -146,9 +151,39 @@ TEST(Server, T13_StragglersAreNamedTheLatestFirst) {
     return found;
   };
   EXPECT_EQ(ranks(json::object()), (std::vector<int>{2, 1, 0}));
+  const json all = bed.call("Cluster.Stragglers", json::object())["stragglers"];
+  EXPECT_EQ(all[0]["last"], 6u);
+  EXPECT_EQ(all[0]["first"], 0u);
+  EXPECT_FALSE(all[1].contains("last"));  // not known
   EXPECT_EQ(ranks({{"most", 1}}), (std::vector<int>{2}));
   EXPECT_EQ(ranks({{"above_ms", 4}}), (std::vector<int>{2, 1}));
   EXPECT_EQ(ranks({{"job", "two"}}), (std::vector<int>{}));
+}
+
+// Asks as grpcurl and others do that have no manager.proto.
+TEST(Server, ReflectionNamesTheServices) {
+  const Bed bed;
+  const auto channel =
+      grpc::CreateChannel("unix:" + bed.socket(), grpc::InsecureChannelCredentials());
+  const grpc::internal::RpcMethod method(
+      "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+      grpc::internal::RpcMethod::BIDI_STREAMING);
+  using Factory = grpc::internal::ClientReaderWriterFactory<grpc::ByteBuffer, grpc::ByteBuffer>;
+  grpc::ClientContext context;
+  const std::unique_ptr<grpc::ClientReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>> stream(
+      Factory::Create(channel.get(), method, &context));
+  const grpc::Slice list_services(std::string("\x3a\x01*"));  // field 7 of the request: "*"
+  ASSERT_TRUE(stream->Write(grpc::ByteBuffer(&list_services, 1)));
+  stream->WritesDone();
+  grpc::ByteBuffer reply;
+  ASSERT_TRUE(stream->Read(&reply)) << stream->Finish().error_message();
+  std::vector<grpc::Slice> slices;
+  ASSERT_TRUE(reply.Dump(&slices).ok());
+  std::string text;
+  for (const grpc::Slice& slice : slices)
+    text.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  for (const char* service : {"Jobs", "Cluster", "Agents", "Pods"})
+    EXPECT_THAT(text, HasSubstr(std::string("tributary.manager.v1.") + service));
 }
 
 TEST(Server, AStoreOfAnotherManagerIsUnavailable) {

@@ -3,7 +3,10 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
+
 #include "tests/manager/tree.h"
+#include "tests/source_dir.h"
 
 namespace tributary::manager {
 namespace {
@@ -12,6 +15,7 @@ using config::Combine;
 using config::ExcludeBy;
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::Pair;
 
 class ExclusionPolicy : public testing::Test {
  protected:
@@ -120,6 +124,65 @@ TEST_F(ExclusionPolicy, AShortHistoryNamesNobody) {
   const std::uint32_t job = start(ExcludeBy::threshold);
   say(job, 0, 200, "", 3);
   EXPECT_THAT(at("A", job), IsEmpty());
+}
+
+// T13's vector, w111 w112 w113 w121 w122 w131..w137, in ms.
+constexpr std::array kTwelve = {0.0,   2100.0, 4500.0, 1300.0, 500.0,  500.0,
+                                300.0, 1500.0, 6000.0, 2000.0, 3000.0, 4000.0};
+
+// The ranks that a job of the example's twelve workers excludes, by switch.
+std::map<std::string, std::set<std::uint32_t>> excluded_of_twelve(
+    const config::StragglerPolicy& policy) {
+  config::Topology tree = config::load_topology(tests::source_dir() + "/examples/hpcc-12.yaml");
+  tree.jobs.clear();
+  Admission admission({{.name = "a"}}, {});
+  JobRequest request;
+  request.tenant = "a";
+  request.policy = PolicyOwner::manager;
+  request.job.config.name = "one";
+  request.job.config.workers = 12;
+  request.job.config.stragglers = policy;
+  std::map<std::string, std::vector<Lateness>> reports;
+  for (std::uint32_t rank = 0; rank < 12; ++rank) {
+    request.job.members.push_back({rank, tree.workers[rank].name});
+    reports[tree.workers[rank].attached_to].push_back(
+        {.ranks = {rank}, .ops = policy.ops, .mean_ms = kTwelve[rank], .max_ms = kTwelve[rank]});
+  }
+  // Beside S250, w113 is not the only child of its switch.
+  reports["S201"].push_back({.ranks = {0, 1}, .is_switch = true, .ops = policy.ops});
+  admission.set_topology(std::move(tree));
+  admission.submit(request, {});
+  admission.advance({});
+  const std::uint32_t job = admission.jobs().at("one").id;
+  for (auto& [at, children] : reports)
+    for (Lateness& child : children) child.job = job;
+  std::map<std::string, std::set<std::uint32_t>> excluded;
+  for (const auto& [at, jobs] : exclusions(admission, {reports.begin(), reports.end()}))
+    if (!jobs.at(job).empty()) excluded[at] = jobs.at(job);
+  return excluded;
+}
+
+TEST(ExclusionVector, T13_TheNLargest) {
+  config::StragglerPolicy policy;
+  policy.exclude = ExcludeBy::largest;
+  policy.most = 1;
+  EXPECT_THAT(excluded_of_twelve(policy), ElementsAre(Pair("S203", ElementsAre(8))));
+  policy.most = 3;
+  EXPECT_THAT(excluded_of_twelve(policy),
+              ElementsAre(Pair("S201", ElementsAre(2)), Pair("S203", ElementsAre(8, 11))));
+}
+
+TEST(ExclusionVector, T13_StrictlyAboveTheThreshold) {
+  config::StragglerPolicy policy;
+  policy.exclude = ExcludeBy::threshold;
+  policy.threshold = Duration::seconds(4);
+  EXPECT_THAT(excluded_of_twelve(policy),
+              ElementsAre(Pair("S201", ElementsAre(2)), Pair("S203", ElementsAre(8))));
+  policy.threshold = Duration::ms(3999);
+  EXPECT_THAT(excluded_of_twelve(policy),
+              ElementsAre(Pair("S201", ElementsAre(2)), Pair("S203", ElementsAre(8, 11))));
+  policy.threshold = Duration::seconds(6);
+  EXPECT_THAT(excluded_of_twelve(policy), IsEmpty());
 }
 
 TEST_F(ExclusionPolicy, JobsWhosePolicyIsTheSwitchesAreNotTouched) {

@@ -29,6 +29,15 @@ Finding judge_switch(const Json& sw, const std::string& version) {
   return {Level::ok, subject, "has the newest document", ""};
 }
 
+// Adds nothing where the agent has this program's version, or has never said which.
+void judge_version(const Json& sw, Findings& found) {
+  const std::string version = text(sw, "version");
+  if (version.empty() || version == TRIBUTARY_VERSION) return;
+  found.push_back({Level::warning, "agent of switch " + text(sw, "name"),
+                   "is of version " + version + ", and this program is of " + TRIBUTARY_VERSION,
+                   "install one version on all nodes, and restart tributary-agentd there"});
+}
+
 Finding judge_job(const Json& job) {
   const std::string subject = "job " + text(job, "name");
   const std::string waits_for = text(job, "waits_for");
@@ -46,8 +55,10 @@ Finding judge_job(const Json& job) {
 Findings judge_cluster(const Json& topology) {
   Findings found;
   const std::string version = text(topology, "term") + "/" + text(topology, "revision");
-  for (const Json& sw : topology.value("switches", Json::array()))
+  for (const Json& sw : topology.value("switches", Json::array())) {
     found.push_back(judge_switch(sw, version));
+    judge_version(sw, found);
+  }
   for (const Json& worker : topology.value("workers", Json::array()))
     if (worker.value("drained", false))
       found.push_back({Level::warning, "worker " + text(worker, "name"), "gets no new jobs",

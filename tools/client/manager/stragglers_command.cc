@@ -22,6 +22,7 @@ Json row_of(const Json& rank) {
               {"worker", rank["worker"]},
               {"switch", rank["reported_by"]}};
   for (const char* key : {"mean_ms", "max_ms", "last_ms", "ops"}) row[key] = rank[key];
+  for (const char* key : {"first", "last"}) row[key] = rank.value(key, Json());
   row["missed_deadlines"] = rank["missed_deadlines"];
   row["excluded"] = rank["excluded"];
   row["late_in"] = rank.value("everywhere", false) ? "all its jobs" : "";
@@ -61,7 +62,9 @@ void add_stragglers(cli::App& app) {
   command->footer(
       "Times are behind the first arrival of a chunk at the switch that the worker is attached "
       "to,\n"
-      "over the job's latest ops.\n"
+      "over the job's latest ops; first and last are how many of them its data was the first or "
+      "the\n"
+      "last of to arrive there.\n"
       "Example:\n"
       "  tributary stragglers resnet --most 5");
 }
