@@ -1,9 +1,9 @@
 """The manager, node agents and real podman: a manifest becomes containers on the right devices, and
-nothing is left of them (C2), over kill -9 of an agent and of a container."""
+nothing is left of them (C2), over kill -9 of an agent and of a container; random kills are in
+test_placement_kills.py."""
 
 import json
 import os
-import random
 import signal
 import time
 
@@ -11,7 +11,6 @@ import pytest
 from placement_bed import KIND, Placement, gang, pod, started
 
 BAR_S = 2
-KILLS = 12  # of each seed
 
 
 @pytest.fixture(scope="module")
@@ -115,66 +114,6 @@ def test_c2_an_idle_pod_is_removed_and_a_busy_one_is_not(placement):
     assert placement.phase("busy") == "Running" and placement.free() == 3
     (container,) = placement.ask("pod", "get", "busy")["containers"]
     assert container["cpu"] > 0.01
-
-
-def kill_something(placement, dice):
-    """One of agents, manager, podman's service and containers, which then starts again."""
-    victim = dice.choice(("agent", "manager", "podman", "container", "container"))
-    if victim == "agent":
-        node = dice.choice(("n0", "n1"))
-        placement.kill_agent(node)
-        placement.start_agent(node)
-    elif victim == "manager":
-        placement.kill(placement.managerd)
-        placement.start_manager()
-    elif victim == "podman":
-        placement.kill(placement.podman)
-        placement.start_podman()
-    else:
-        alive = [row["Pid"] for rows in placement.containers().values() for row in rows if row["Pid"]]
-        if alive:
-            os.kill(dice.choice(sorted(alive)), signal.SIGKILL)
-    return victim
-
-
-def devices_of_containers(placement):
-    """NODE/DEVICE of each running container, as often as one has it."""
-    found = []
-    for rows in placement.containers().values():
-        for row in rows:
-            shown = json.loads(placement.libpod(f"{row['Id']}/json") or "{}")
-            if not shown.get("State", {}).get("Running"):
-                continue
-            env = dict(word.split("=", 1) for word in shown["Config"]["Env"])
-            found.append(f"{env['TRIBUTARY_NODE']}/{env['TRIBUTARY_DEVICES']}")
-    return found
-
-
-@pytest.mark.parametrize("seed", [1, 2])
-def test_c2_random_kills_lose_no_device_and_give_none_twice(placement, seed):
-    dice = random.Random(seed)
-    names = []
-    for turn in range(KILLS):
-        if len(names) < 4:
-            name = f"s{seed}-{turn}"
-            done = placement.run("pod", "create", placement.manifest(name, pod(name)))
-            assert done.returncode == 0, done.stderr
-            names.append(name)
-        elif dice.random() < 0.3:
-            assert placement.run("pod", "delete", names.pop(0), "--wait").returncode == 0
-        victim = kill_something(placement, dice)
-        devices = devices_of_containers(placement)
-        assert len(set(devices)) == len(devices), f"seed {seed}, turn {turn}, {victim}: {devices}"
-    placement.wait(
-        lambda: sorted(placement.containers()) == sorted(names)
-        and all(len(rows) == 1 for rows in placement.containers().values())
-        and {placement.phase(name) for name in names} == {"Running"},
-        f"seed {seed}: one container for each record",
-    )
-    assert 4 - placement.free() == len(names)
-    for name in names:
-        assert placement.run("pod", "delete", name, "--wait").returncode == 0
-    assert placement.containers() == {} and placement.free() == 4
 
 
 def test_c2_a_container_that_fills_its_disk_fails(placement):
