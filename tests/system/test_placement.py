@@ -6,11 +6,13 @@ import json
 import os
 import signal
 import time
+from pathlib import Path
 
 import pytest
 from placement_bed import KIND, Placement, gang, pod, started
 
 BAR_S = 2
+PIDS = 64
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +116,46 @@ def test_c2_an_idle_pod_is_removed_and_a_busy_one_is_not(placement):
     assert placement.phase("busy") == "Running" and placement.free() == 3
     (container,) = placement.ask("pod", "get", "busy")["containers"]
     assert container["cpu"] > 0.01
+
+
+def pids_of(pid):
+    """The folder of the control group of a process that bounds its pids."""
+    with open(f"/proc/{pid}/cgroup", encoding="utf-8") as file:
+        rows = [line.rstrip("\n").split(":", 2) for line in file]
+    for _, controllers, path in rows:
+        if "pids" in controllers.split(","):
+            return Path("/sys/fs/cgroup/pids" + path)
+    return Path("/sys/fs/cgroup" + next(path for _, controllers, path in rows if controllers == ""))
+
+
+def refused_forks(group):
+    return int(dict(line.split() for line in (group / "pids.events").read_text().splitlines())["max"])
+
+
+def test_c2_a_container_that_forks_without_bound_is_held(placement):
+    placement.kill_agent("n0")
+    placement.start_agent("n0", "--pids", PIDS)
+    calm = pod("calm", nodeName="n0")
+    # Each process makes others until it may not, and ends; the first one stays.
+    bomb = pod("bomb", "f() { while true; do f & done; }; f & exec sleep 1000", nodeName="n0")
+    bomb["spec"]["containers"][0]["resources"]["limits"]["cpu"] = "500m"
+    placement.ask("pod", "create", placement.manifest("both", calm, bomb), "--wait")
+    (row,) = placement.containers()["bomb"]
+    group = pids_of(row["Pid"])
+    assert int((group / "pids.max").read_text()) == PIDS
+    placement.wait(lambda: refused_forks(group) > 2, "forks are refused")
+    assert int((group / "pids.current").read_text()) <= PIDS
+    # The node goes on: its agent reports, starts pods and ends them.
+    late = pod("late", "true; sleep 1000", devices=0, nodeName="n0")
+    late["metadata"]["annotations"] = {"tributary/load-below": "1"}
+    placement.ask("pod", "create", placement.manifest("late", late), "--wait")
+    assert placement.phase("calm") == "Running" and placement.phase("bomb") == "Running"
+    assert placement.ask("pod", "get", "calm")["containers"][0]["restarts"] == 0
+    assert placement.run("pod", "delete", "bomb", "--wait").returncode == 0
+    assert set(placement.containers()) == {"calm", "late"}
+    assert not group.exists(), "no process of it is left"
+    placement.kill_agent("n0")
+    placement.start_agent("n0")
 
 
 def test_c2_a_container_that_fills_its_disk_fails(placement):
