@@ -53,6 +53,7 @@ class PodCalls final : public v1::Pods::Service {
     return operators(*context, [&] {
       pods_.look([&](const PodCluster::View& view) {
         for (const auto& [name, record] : view.book.pods()) fill(record, *reply->add_pods());
+        for (const GroupLoad& group : group_loads(view.book)) fill(group, *reply->add_groups());
       });
     });
   }

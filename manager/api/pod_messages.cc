@@ -13,8 +13,15 @@ constexpr int kMostContainers = 16;
 constexpr std::size_t kMostText = 1024;
 constexpr std::uint64_t kMostIdleMilliseconds = 1ull << 40;
 
+// At most kMostText bytes, cut between two characters: what is no UTF-8 ends a client's call.
 std::string bounded(const std::string& text) {
-  return text.substr(0, kMostText);
+  if (text.size() <= kMostText) return text;
+  const auto continues = [](char byte) {
+    return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
+  };
+  std::size_t size = kMostText;
+  while (size > 0 && continues(text[size])) --size;
+  return text.substr(0, size);
 }
 
 double share(double value) {
@@ -89,6 +96,16 @@ void fill(const PodRecord& from, v1::PodInfo& to) {
   to.set_instance(from.instance());
   for (const ContainerStatus& one : from.containers) fill(one, *to.add_containers());
   if (from.seat) fill(*from.seat, *to.mutable_seat());
+}
+
+void fill(const GroupLoad& from, v1::GroupInfo& to) {
+  to.set_name(from.name);
+  to.set_min_count(from.min_count);
+  to.set_pods(static_cast<std::uint32_t>(from.pods));
+  to.set_running(static_cast<std::uint32_t>(from.running));
+  if (from.cpu) to.set_cpu(*from.cpu);
+  to.set_devices(static_cast<std::uint32_t>(from.devices));
+  if (from.load) to.set_load(*from.load);
 }
 
 void fill(const Seat& from, v1::SeatInfo& to) {

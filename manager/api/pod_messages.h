@@ -3,12 +3,14 @@
 
 #include "manager/api/pods.pb.h"
 #include "manager/pods/pod_book.h"
+#include "manager/service/group_load.h"
 #include "manager/service/log_desk.h"
 
 namespace tributary::manager {
 
 void fill(const ContainerStatus& from, v1::ContainerInfo& to);
 void fill(const PodRecord& from, v1::PodInfo& to);
+void fill(const GroupLoad& from, v1::GroupInfo& to);
 void fill(const Seat& from, v1::SeatInfo& to);
 Seat seat_of(const v1::SeatInfo& from);
 void fill(const Node& from, v1::NodeInfo& to);

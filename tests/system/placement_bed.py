@@ -48,6 +48,7 @@ class Placement:
         self.loop, self.folder, self.build = loop, folder, build_directory()
         self.processes, self.agents, self._count = [], {}, 0
         self.manager = f"unix:{folder}/manager.sock"
+        self.address = None  # that agents call the manager at; None: as clients do
         root = folder / "roots/busybox"
         for name in ("bin", "dev", "etc", "proc", "sys", "tmp", "run"):
             (root / name).mkdir(parents=True)
@@ -120,7 +121,7 @@ class Placement:
         self.agents[node] = self._start(
             f"agentd-{node}-",
             [
-                *(binary(self.build, "tributary-agentd"), "--manager", self.manager),
+                *(binary(self.build, "tributary-agentd"), "--manager", self.address or self.manager),
                 *("--node", node, "--state", self.folder / f"agent-{node}"),
                 *("--podman", self.folder / "podman.sock", "--roots", self.folder / "roots"),
                 *("--devices", self.folder / f"{node}.yaml", "--cdi", self.folder / "cdi"),

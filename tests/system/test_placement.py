@@ -1,17 +1,18 @@
 """The manager, node agents and real podman: a manifest becomes containers on the right devices, and
-nothing is left of them (C2), over kill -9 of an agent and of a container."""
+nothing is left of them (C2), over kill -9 of an agent and of a container; random kills are in
+test_placement_kills.py."""
 
 import json
 import os
-import random
 import signal
 import time
+from pathlib import Path
 
 import pytest
 from placement_bed import KIND, Placement, gang, pod, started
 
 BAR_S = 2
-KILLS = 12  # of each seed
+PIDS = 64
 
 
 @pytest.fixture(scope="module")
@@ -117,64 +118,44 @@ def test_c2_an_idle_pod_is_removed_and_a_busy_one_is_not(placement):
     assert container["cpu"] > 0.01
 
 
-def kill_something(placement, dice):
-    """One of agents, manager, podman's service and containers, which then starts again."""
-    victim = dice.choice(("agent", "manager", "podman", "container", "container"))
-    if victim == "agent":
-        node = dice.choice(("n0", "n1"))
-        placement.kill_agent(node)
-        placement.start_agent(node)
-    elif victim == "manager":
-        placement.kill(placement.managerd)
-        placement.start_manager()
-    elif victim == "podman":
-        placement.kill(placement.podman)
-        placement.start_podman()
-    else:
-        alive = [row["Pid"] for rows in placement.containers().values() for row in rows if row["Pid"]]
-        if alive:
-            os.kill(dice.choice(sorted(alive)), signal.SIGKILL)
-    return victim
+def pids_of(pid):
+    """The folder of the control group of a process that bounds its pids."""
+    with open(f"/proc/{pid}/cgroup", encoding="utf-8") as file:
+        rows = [line.rstrip("\n").split(":", 2) for line in file]
+    for _, controllers, path in rows:
+        if "pids" in controllers.split(","):
+            return Path("/sys/fs/cgroup/pids" + path)
+    return Path("/sys/fs/cgroup" + next(path for _, controllers, path in rows if controllers == ""))
 
 
-def devices_of_containers(placement):
-    """NODE/DEVICE of each running container, as often as one has it."""
-    found = []
-    for rows in placement.containers().values():
-        for row in rows:
-            shown = json.loads(placement.libpod(f"{row['Id']}/json") or "{}")
-            if not shown.get("State", {}).get("Running"):
-                continue
-            env = dict(word.split("=", 1) for word in shown["Config"]["Env"])
-            found.append(f"{env['TRIBUTARY_NODE']}/{env['TRIBUTARY_DEVICES']}")
-    return found
+def refused_forks(group):
+    return int(dict(line.split() for line in (group / "pids.events").read_text().splitlines())["max"])
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_c2_random_kills_lose_no_device_and_give_none_twice(placement, seed):
-    dice = random.Random(seed)
-    names = []
-    for turn in range(KILLS):
-        if len(names) < 4:
-            name = f"s{seed}-{turn}"
-            done = placement.run("pod", "create", placement.manifest(name, pod(name)))
-            assert done.returncode == 0, done.stderr
-            names.append(name)
-        elif dice.random() < 0.3:
-            assert placement.run("pod", "delete", names.pop(0), "--wait").returncode == 0
-        victim = kill_something(placement, dice)
-        devices = devices_of_containers(placement)
-        assert len(set(devices)) == len(devices), f"seed {seed}, turn {turn}, {victim}: {devices}"
-    placement.wait(
-        lambda: sorted(placement.containers()) == sorted(names)
-        and all(len(rows) == 1 for rows in placement.containers().values())
-        and {placement.phase(name) for name in names} == {"Running"},
-        f"seed {seed}: one container for each record",
-    )
-    assert 4 - placement.free() == len(names)
-    for name in names:
-        assert placement.run("pod", "delete", name, "--wait").returncode == 0
-    assert placement.containers() == {} and placement.free() == 4
+def test_c2_a_container_that_forks_without_bound_is_held(placement):
+    placement.kill_agent("n0")
+    placement.start_agent("n0", "--pids", PIDS)
+    calm = pod("calm", nodeName="n0")
+    # Each process makes others until it may not, and ends; the first one stays.
+    bomb = pod("bomb", "f() { while true; do f & done; }; f & exec sleep 1000", nodeName="n0")
+    bomb["spec"]["containers"][0]["resources"]["limits"]["cpu"] = "500m"
+    placement.ask("pod", "create", placement.manifest("both", calm, bomb), "--wait")
+    (row,) = placement.containers()["bomb"]
+    group = pids_of(row["Pid"])
+    assert int((group / "pids.max").read_text()) == PIDS
+    placement.wait(lambda: refused_forks(group) > 2, "forks are refused")
+    assert int((group / "pids.current").read_text()) <= PIDS
+    # The node goes on: its agent reports, starts pods and ends them.
+    late = pod("late", "true; sleep 1000", devices=0, nodeName="n0")
+    late["metadata"]["annotations"] = {"tributary/load-below": "1"}
+    placement.ask("pod", "create", placement.manifest("late", late), "--wait")
+    assert placement.phase("calm") == "Running" and placement.phase("bomb") == "Running"
+    assert placement.ask("pod", "get", "calm")["containers"][0]["restarts"] == 0
+    assert placement.run("pod", "delete", "bomb", "--wait").returncode == 0
+    assert set(placement.containers()) == {"calm", "late"}
+    assert not group.exists(), "no process of it is left"
+    placement.kill_agent("n0")
+    placement.start_agent("n0")
 
 
 def test_c2_a_container_that_fills_its_disk_fails(placement):

@@ -73,7 +73,7 @@ bool lead(manager::Store& store, manager::Service::Setup setup, const Options& o
     rest = std::make_unique<RestServer>(options.kubernetes, options.listen.tls, api);
   const manager::Server server(cluster, pods, options.listen, now);
   const Clock clock(cluster, pods);
-  const MetricsServer http(options.http, cluster, counted);
+  const MetricsServer http(options.http, cluster, pods, counted);
   std::printf(
       "term %llu; %zu switches, %zu jobs; socket %s, port %d, HTTP port %d, Kubernetes %d\n",
       static_cast<unsigned long long>(store.term()),

@@ -3,6 +3,7 @@
 #include <prometheus/collectable.h>
 
 #include "control/metrics/metric_family.h"
+#include "tools/managerd/pages.h"
 
 namespace tributary::managerd {
 namespace {
@@ -84,6 +85,16 @@ class FollowerCollector : public prometheus::Collectable {
   }
 };
 
+control::HttpServer::Pages with_health(const manager::Cluster& cluster,
+                                       control::HttpServer::Pages all) {
+  all["/healthz"] = [&cluster](const control::HttpQuery&) {
+    const std::string trouble = cluster.trouble();
+    return trouble.empty() ? control::HttpPage{200, "text/plain", "ok\n"}
+                           : control::HttpPage{503, "text/plain", trouble + "\n"};
+  };
+  return all;
+}
+
 }  // namespace
 
 void Metrics::count(const manager::Event& event) {
@@ -92,17 +103,14 @@ void Metrics::count(const manager::Event& event) {
 }
 
 MetricsServer::MetricsServer(const std::string& listen, const manager::Cluster& cluster,
-                             const Metrics& counted)
+                             const manager::PodCluster& pods, const Metrics& counted)
     : server_("--http", listen, std::make_shared<Collector>(cluster, counted),
-              {{"/healthz", [&cluster](const control::HttpQuery&) {
-                  const std::string trouble = cluster.trouble();
-                  return trouble.empty() ? control::HttpPage{200, "text/plain", "ok\n"}
-                                         : control::HttpPage{503, "text/plain", trouble + "\n"};
-                }}}) {}
+              with_health(cluster, pages(cluster, pods))) {}
 
 FollowerMetrics::FollowerMetrics(const std::string& listen,
                                  const std::function<control::HttpPage()>& health)
     : server_("--http", listen, std::make_shared<FollowerCollector>(),
-              {{"/healthz", [health](const control::HttpQuery&) { return health(); }}}) {}
+              {{"/", [health](const control::HttpQuery&) { return health(); }},
+               {"/healthz", [health](const control::HttpQuery&) { return health(); }}}) {}
 
 }  // namespace tributary::managerd

@@ -1,4 +1,4 @@
-// The manager's metrics for Prometheus, and whether it is well.
+// The manager's HTTP endpoint: its metrics for Prometheus, whether it is well, and its page.
 #pragma once
 
 #include <array>
@@ -10,6 +10,7 @@
 
 #include "control/http/metrics_server.h"
 #include "manager/service/cluster.h"
+#include "manager/service/pod_cluster.h"
 
 namespace tributary::managerd {
 
@@ -25,17 +26,19 @@ class Metrics {
   std::array<std::atomic<std::uint64_t>, kKinds.size()> counts_{};
 };
 
-// /metrics, and /healthz: 200 while the manager decides; 503 says why it does not.
+// /metrics, /healthz: 200 while the manager decides, 503 says why it does not, and pages.h.
 class MetricsServer {
  public:
-  MetricsServer(const std::string& listen, const manager::Cluster& cluster, const Metrics& counted);
+  MetricsServer(const std::string& listen, const manager::Cluster& cluster,
+                const manager::PodCluster& pods, const Metrics& counted);
   [[nodiscard]] int port() const { return server_.port(); }
 
  private:
   control::MetricsServer server_;
 };
 
-// The same of a manager that follows another one; `health` is any thread's to call.
+// The same of a manager that follows another one, whose page is its health alone; `health` is any
+// thread's to call.
 class FollowerMetrics {
  public:
   FollowerMetrics(const std::string& listen, const std::function<control::HttpPage()>& health);

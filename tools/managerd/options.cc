@@ -60,7 +60,7 @@ void add_options(cli::App& app, Options& options) {
                  "silence of a node after which it ends its pods, in seconds")
       ->check(cli::range(1.0, 86400.0))
       ->capture_default_str();
-  app.add_option("--http", options.http, "where /metrics and /healthz are, IPV4:PORT")
+  app.add_option("--http", options.http, "where /metrics, /healthz and the page are, IPV4:PORT")
       ->capture_default_str();
   app.add_option("--kubernetes", options.kubernetes,
                  "IPV4:PORT for kubectl, with TLS; empty: none");

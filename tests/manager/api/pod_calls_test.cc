@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "manager/api/client.h"
+#include "manager/api/pod_messages.h"
 #include "manager/api/server.h"
 #include "manager/store/sqlite_store.h"
 #include "tests/manager/pods/nodes.h"
@@ -19,6 +20,12 @@ namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
+
+constexpr const char* kGroup =
+    "apiVersion: scheduling.k8s.io/v1alpha2\n"
+    "kind: PodGroup\n"
+    "metadata: {name: train}\n"
+    "spec: {schedulingPolicy: {gang: {minCount: 1}}}\n";
 
 struct Bed {
   Bed()
@@ -44,7 +51,7 @@ struct Bed {
     return call("Pods.Create", {{"manifest", text}, {"file_name", "pod.yaml"}});
   }
   void report(PodPhase phase) {
-    NodeReport report{.figures = node("x", {npu("n0")}), .instances = {}};
+    NodeReport report{.figures = node("x", {npu("n0", 0.5)}), .instances = {}};
     pods.look([&](const PodCluster::View& view) {
       const auto work = view.book.work("x");
       report.applied = work.revision;
@@ -130,6 +137,38 @@ TEST(PodCalls, C2_LogsComeFromTheAgentOfTheNode) {
   EXPECT_EQ(answered({"a line\n", ""}, 5), "none");
   EXPECT_EQ(answered({"", "podman does not answer"}, 1000),
             "FAILED_PRECONDITION: podman does not answer");
+}
+
+TEST(PodCalls, C2_TheListHasGroupsWithTheirLoad) {
+  Bed bed;
+  bed.report(PodPhase::running);
+  bed.create("---\n" + std::string(kGroup) + "---\n" +
+             cpu_pod("a", "schedulingGroup: {podGroupName: train}, ", "example.com/npu: 1"));
+  bed.report(PodPhase::running);
+  const json groups = bed.call("Pods.List", json::object())["groups"];
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(groups[0]["name"], "train");
+  EXPECT_EQ(groups[0]["running"], 1);
+  EXPECT_EQ(groups[0]["devices"], 1);
+  EXPECT_EQ(groups[0]["load"], 0.5);
+  EXPECT_FALSE(groups[0].contains("cpu")) << "no agent has said";
+}
+
+TEST(PodCalls, LongTextsOfAgentsAreCutBetweenCharacters) {
+  Bed bed;
+  bed.report(PodPhase::running);
+  bed.create(cpu_pod("a"));
+  std::string text(1, 'x');
+  while (text.size() < 2000) text += "\xC3\xA9";
+  v1::NodeReport report;
+  fill(node("x", {npu("n0")}), *report.mutable_node());
+  bed.pods.look([&](const PodCluster::View& view) {
+    v1::InstanceInfo& instance = *report.add_instances();
+    instance.set_instance(view.book.pods().at("a").instance());
+    instance.set_message(text);
+  });
+  bed.pods.report("x", bed.session, node_report_of(report), {});
+  EXPECT_EQ(bed.call("Pods.List", json::object())["pods"][0]["message"], text.substr(0, 1023));
 }
 
 TEST(PodCalls, AnUnplacedPodSaysWhy) {

@@ -67,7 +67,7 @@ struct NodeLink::Inside {
 
   void run();
   void serve();
-  void read(Stream& stream);
+  void read(Stream& stream, grpc::ClientContext& context);
   bool take(const v1::NodeWork& work);
   void report_until_over(Stream& stream);
   void nudge() {
@@ -129,10 +129,14 @@ bool NodeLink::Inside::take(const v1::NodeWork& work) {
   }
 }
 
-void NodeLink::Inside::read(Stream& stream) {
+// Cancels a stream whose work is refused; one that the manager ended keeps the manager's reason.
+void NodeLink::Inside::read(Stream& stream, grpc::ClientContext& context) {
   v1::NodeWork work;
-  while (stream.Read(&work))
-    if (!take(work)) break;
+  while (stream.Read(&work)) {
+    if (take(work)) continue;
+    context.TryCancel();
+    break;
+  }
   const std::lock_guard lock(mutex);
   over = true;
   wake.notify_all();
@@ -166,12 +170,12 @@ void NodeLink::Inside::serve() {
   runner.forget_applied();
   const auto stub = v1::NodeAgents::NewStub(managers.channel());
   const auto stream = stub->Attend(&context);
-  std::thread reader([&] { read(*stream); });
+  std::thread reader([&] { read(*stream, context); });
   report_until_over(*stream);
   stream->WritesDone();
   {
     const std::lock_guard lock(mutex);
-    if (over || stopping) context.TryCancel();
+    if (stopping) context.TryCancel();
   }
   reader.join();
   const grpc::Status status = stream->Finish();

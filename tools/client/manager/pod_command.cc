@@ -80,7 +80,40 @@ void create(const PodCommand& options) {
   for (const Json& pod : pods) std::cout << sentence(pod) << '\n';
 }
 
+std::string percent_text(const Json& share) {
+  return std::to_string(std::lround(share.get<double>() * 100)) + "%";
+}
+
+// Returns "" for a share that is unknown.
+std::string percent_of(const Json& row, const char* key) {
+  return row.contains(key) && !row[key].is_null() ? percent_text(row[key]) : "";
+}
+
+Json row_of_group(const Json& group) {
+  return {{"group", group["name"]},
+          {"min_count", group["min_count"]},
+          {"pods", group["pods"]},
+          {"running", group["running"]},
+          {"cpu", percent_of(group, "cpu")},
+          {"devices", group["devices"]},
+          {"load", percent_of(group, "load")}};
+}
+
+void get_groups(const PodCommand& options) {
+  const Json reply = call_manager(options.target, "Pods.List", Json::object());
+  Json groups = Json::array();
+  for (const Json& group : reply["groups"])
+    if (options.name.empty() || group["name"] == options.name) groups.push_back(group);
+  if (!options.name.empty() && groups.empty())
+    throw std::runtime_error("there is no podgroup " + options.name);
+  if (options.json) return print_json(options.name.empty() ? groups : groups[0]);
+  Json rows = Json::array();
+  for (const Json& group : groups) rows.push_back(row_of_group(group));
+  std::cout << render_table(rows, "no podgroups");
+}
+
 void get(const PodCommand& options) {
+  if (options.group) return get_groups(options);
   if (!options.name.empty()) {
     const Json reply = call_manager(options.target, "Pods.Show", {{"name", options.name}});
     if (options.json) return print_json(reply["pod"]);
@@ -94,10 +127,6 @@ void get(const PodCommand& options) {
   std::cout << render_table(rows, "no pods");
 }
 
-std::string percent_text(const Json& share) {
-  return std::to_string(std::lround(share.get<double>() * 100)) + "%";
-}
-
 Json container_rows(const Json& containers) {
   Json rows = Json::array();
   for (const Json& one : containers)
@@ -105,7 +134,7 @@ Json container_rows(const Json& containers) {
                     {"state", one["state"]},
                     {"restarts", one["restarts"]},
                     {"exit_code", one["exit_code"]},
-                    {"cpu", one.contains("cpu") ? percent_text(one["cpu"]) : ""},
+                    {"cpu", percent_of(one, "cpu")},
                     {"message", one["message"]}});
   return rows;
 }
@@ -178,8 +207,9 @@ void add_pod(cli::App& app) {
   creating->add_option("FILE", options->name, "Manifest, YAML or JSON")->required();
   add_wait(*creating, options, "Return when all pods have started");
   creating->callback([options] { create(*options); });
-  cli::App* const getting = add(*pod, options, "get", "All pods, or one");
-  getting->add_option("POD", options->name, "Its name");
+  cli::App* const getting = add(*pod, options, "get", "All pods or groups, or one");
+  getting->add_option("NAME", options->name, "Its name");
+  getting->add_flag("--group", options->group, "PodGroups, with what they use together");
   getting->callback([options] { get(*options); });
   cli::App* const describing =
       add(*pod, options, "describe", "One pod: its place, why, containers, events, manifest");
