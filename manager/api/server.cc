@@ -201,8 +201,7 @@ struct Server::Inside {
   ClusterCalls nodes;
   AgentCalls agents;
   PodServices pod_services;
-  int port = 0;
-  std::unique_ptr<grpc::Server> server;
+  std::unique_ptr<Listening> listening;
 };
 
 Server::Server(Cluster& cluster, PodCluster& pods, const ListenOptions& options,
@@ -220,18 +219,17 @@ Server::Server(Cluster& cluster, PodCluster& pods, const ListenOptions& options,
   builder.RegisterService(&inside_->nodes);
   builder.RegisterService(&inside_->agents);
   inside_->pod_services.register_at(builder);
-  inside_->server = listen(builder, options, inside_->port);
+  inside_->listening = std::make_unique<Listening>(builder, options);
 }
 
 Server::~Server() {
   inside_->shared.cluster.stop();
   inside_->pods.stop();
-  inside_->server->Shutdown(std::chrono::system_clock::now());
-  inside_->server->Wait();
+  inside_->listening.reset();
 }
 
 int Server::port() const {
-  return inside_->port;
+  return inside_->listening->port();
 }
 
 }  // namespace tributary::manager
