@@ -108,21 +108,29 @@ void ConnectionGate::watch_listeners(bool accepts) {
     watch(epoll_, EPOLL_CTL_MOD, listener, accepts ? EPOLLIN : 0u);
 }
 
+// Where no descriptor is left, the kernel says so also if no connection waits: only the first
+// answer of a turn, for which the listener is ready, shows that one does.
 void ConnectionGate::accept_some(int listener, std::size_t door, Instant now) {
-  for (int i = 0; i < kMostInATurn; ++i)
-    if (!accept_one(listener, door, now)) return;
+  for (int i = 0; i < kMostInATurn; ++i) {
+    const int connection = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (connection >= 0) {
+      add(connection, listener, door, now);
+    } else if (errno != ECONNABORTED) {
+      if (i == 0 && lacks_descriptors(errno)) make_room(door);
+      return;
+    }
+  }
 }
 
-bool ConnectionGate::accept_one(int listener, std::size_t door, Instant now) {
+void ConnectionGate::make_room(std::size_t door) {
+  if (const auto oldest = pending_[door].oldest())
+    drop(*oldest);
+  else
+    watch_listeners(false);
+}
+
+void ConnectionGate::add(int connection, int listener, std::size_t door, Instant now) {
   PendingConnections<int>& pending = pending_[door];
-  const int connection = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (connection < 0) {
-    if (!lacks_descriptors(errno)) return errno == ECONNABORTED;
-    const auto oldest = pending.oldest();
-    if (oldest) drop(*oldest);
-    if (!oldest) watch_listeners(false);
-    return oldest.has_value();
-  }
   if (pending.size() >= limits_.pending) drop(*pending.oldest());
   bool watched = false;
   try {
@@ -132,12 +140,10 @@ bool ConnectionGate::accept_one(int listener, std::size_t door, Instant now) {
     watched = watch(epoll_, EPOLL_CTL_ADD, connection, EPOLLIN | EPOLLRDHUP | EPOLLET);
   } catch (const std::bad_alloc&) {
   }
-  if (!watched) {
-    pending.remove(connection);
-    waiting_.erase(connection);
-    ::close(connection);
-  }
-  return true;
+  if (watched) return;
+  pending.remove(connection);
+  waiting_.erase(connection);
+  ::close(connection);
 }
 
 void ConnectionGate::look_at(int connection) {

@@ -50,7 +50,8 @@ class ConnectionGate {
   [[nodiscard]] int wait_ms(Instant now) const;
   void watch_listeners(bool accepts);
   void accept_some(int listener, std::size_t door, Instant now);
-  bool accept_one(int listener, std::size_t door, Instant now);
+  void add(int connection, int listener, std::size_t door, Instant now);
+  void make_room(std::size_t door);
   void look_at(int connection);
   void close_late(Instant now);
   void drop(int connection);
