@@ -31,7 +31,16 @@ std::string AgentStream::enter(const Identity& caller) {
   return registration.name();
 }
 
+// Also out of memory the stream alone ends.
 void AgentStream::write_documents() {
+  try {
+    write_until_over();
+  } catch (const std::exception&) {
+  }
+  context_.TryCancel();  // and with it the read
+}
+
+void AgentStream::write_until_over() {
   std::uint64_t seen = 0;
   config::Version sent;
   SwitchExclusions sent_excluded;
@@ -56,12 +65,32 @@ void AgentStream::write_documents() {
     if (!decides) sent = {};
     shared_.cluster.wait_change(seen, kTurn);
   }
-  context_.TryCancel();  // and with it the read
+}
+
+void AgentStream::leave() noexcept {
+  try {
+    shared_.cluster.leave(node_, session_);
+  } catch (const std::exception&) {
+    // Out of memory for the event; the session is over.
+  }
 }
 
 void AgentStream::run(const Identity& caller) {
   node_ = enter(caller);
-  std::thread writer([this] { write_documents(); });
+  // The session and the writer end with the stream, also where a report throws.
+  struct Session {
+    explicit Session(AgentStream& stream) : of(stream) {}
+    ~Session() {
+      of.leave();
+      of.context_.TryCancel();
+      if (writer.joinable()) writer.join();
+    }
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+    AgentStream& of;
+    std::thread writer;
+  } session(*this);
+  session.writer = std::thread([this] { write_documents(); });
   v1::SwitchMessage message;
   while (stream_.Read(&message)) {
     if (!message.has_report()) continue;
@@ -72,8 +101,6 @@ void AgentStream::run(const Identity& caller) {
       continue;  // told by the cluster; the agent reports again
     }
   }
-  shared_.cluster.leave(node_, session_);
-  writer.join();
 }
 
 }  // namespace tributary::manager

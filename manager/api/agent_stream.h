@@ -20,6 +20,8 @@ class AgentStream {
  private:
   std::string enter(const Identity& caller);
   void write_documents();
+  void write_until_over();
+  void leave() noexcept;
 
   Shared& shared_;
   grpc::ServerContext& context_;

@@ -15,6 +15,7 @@ namespace {
 struct Free {
   void operator()(BIO* bio) const { BIO_free(bio); }
   void operator()(X509* certificate) const { X509_free(certificate); }
+  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
 };
 
 std::string text_of(const ASN1_TIME* time) {
@@ -25,14 +26,42 @@ std::string text_of(const ASN1_TIME* time) {
   return {data, static_cast<std::size_t>(size)};
 }
 
-}  // namespace
-
-void check_certificate(const std::string& path) {
+template <typename Read>
+auto read_from(const std::string& path, Read read) {
   const std::string text = config::read_file(path);
   const std::unique_ptr<BIO, Free> bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
-  const std::unique_ptr<X509, Free> certificate(
-      PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
+  return read(bio.get());
+}
+
+std::unique_ptr<X509, Free> read_certificate(const std::string& path) {
+  std::unique_ptr<X509, Free> certificate(read_from(
+      path, [](BIO* from) { return PEM_read_bio_X509(from, nullptr, nullptr, nullptr); }));
   if (!certificate) throw std::runtime_error(path + ": is no certificate in PEM");
+  return certificate;
+}
+
+// One with a passphrase is none: nothing asks for that.
+std::unique_ptr<EVP_PKEY, Free> read_key(const std::string& path) {
+  std::unique_ptr<EVP_PKEY, Free> key(read_from(path, [](BIO* from) {
+    return PEM_read_bio_PrivateKey(from, nullptr, nullptr, const_cast<char*>(""));
+  }));
+  if (!key) throw std::runtime_error(path + ": is no private key in PEM");
+  return key;
+}
+
+}  // namespace
+
+void check_tls_files(const std::string& ca, const std::string& certificate,
+                     const std::string& key) {
+  read_certificate(ca);
+  const auto own = read_certificate(certificate);
+  const auto own_key = read_key(key);
+  if (X509_check_private_key(own.get(), own_key.get()) != 1)
+    throw std::runtime_error(key + ": is not the key of " + certificate);
+}
+
+void check_certificate(const std::string& path) {
+  const auto certificate = read_certificate(path);
   const ASN1_TIME* const begins = X509_get0_notBefore(certificate.get());
   const ASN1_TIME* const ends = X509_get0_notAfter(certificate.get());
   if (X509_cmp_current_time(ends) < 0)

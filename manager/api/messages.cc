@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <boost/algorithm/string/join.hpp>
+#include <cmath>
 
 #include "config/topology/topology_tree.h"
+#include "core/utf8.h"
 #include "manager/topology/worker_address.h"
 
 namespace tributary::manager {
@@ -13,6 +15,7 @@ constexpr std::size_t kMostPorts = 1024;
 constexpr std::size_t kMostJobs = 4096;
 constexpr std::size_t kMostChildren = 65'536;
 constexpr std::size_t kMostText = 64;
+constexpr std::size_t kMostProblem = 1024;
 
 v1::JobState state_of(Phase phase) {
   switch (phase) {
@@ -64,17 +67,22 @@ void fill(const Cluster::View& view, const config::TopologySwitch& from, v1::Swi
   for (const auto& [id, present] : last.jobs) to.add_jobs(id);
 }
 
+// Sorting and medians of what is no number have no order.
+double milliseconds(double value) {
+  return std::isfinite(value) ? std::max(value, 0.0) : 0.0;
+}
+
 Lateness lateness_of(const v1::Lateness& from) {
   Lateness to;
   to.job = from.job();
   to.ranks.assign(from.ranks().begin(), from.ranks().end());
   to.is_switch = from.is_switch();
   to.ops = from.ops();
-  to.mean_ms = from.mean_ms();
-  to.max_ms = from.max_ms();
-  to.last_ms = from.last_ms();
+  to.mean_ms = milliseconds(from.mean_ms());
+  to.max_ms = milliseconds(from.max_ms());
+  to.last_ms = milliseconds(from.last_ms());
   to.missed_deadlines = from.missed_deadlines();
-  to.excluded = from.excluded().substr(0, kMostText);
+  to.excluded = bounded(from.excluded(), kMostText);
   if (from.has_first()) to.first = from.first();
   if (from.has_last()) to.last = from.last();
   return to;
@@ -90,6 +98,16 @@ void add_below(const Cluster::View& view, const std::string& parent, v1::Topolog
 }
 
 }  // namespace
+
+std::string bounded(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return std::string(text);
+  std::size_t end = 0;
+  for (std::size_t next = 1; end < most; end = next) {
+    next = end + std::max<std::size_t>(utf8_length(text.substr(end)), 1);
+    if (next > most) break;
+  }
+  return std::string(text.substr(0, end));
+}
 
 void fill(const Cluster::View& view, const Job& from, v1::Job& to) {
   const config::Topology& topology = view.service.admission().topology();
@@ -184,7 +202,7 @@ SwitchReport report_of(const v1::Report& from) {
   to.applied = {from.term(), from.revision()};
   for (const v1::JobInForce& job : from.jobs())
     if (to.jobs.size() < kMostJobs) to.jobs[job.id()] = job.present();
-  to.problem = from.problem();
+  to.problem = bounded(from.problem(), kMostProblem);
   to.refused = from.refused();
   to.refused_revision = from.refused_revision();
   if (!from.has_lateness()) return to;

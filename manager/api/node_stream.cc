@@ -71,13 +71,21 @@ bool NodeStream::take(const v1::NodeReport& from) {
   return true;
 }
 
+// Also out of memory the stream alone ends.
 void NodeStream::write_work() {
+  try {
+    write_until_over();
+  } catch (const std::exception&) {
+  }
+  context_.TryCancel();  // and with it the read
+}
+
+void NodeStream::write_until_over() {
   std::uint64_t seen = 0;
   while (!pods_.is_over(node_, session_) && !context_.IsCancelled()) {
     if (shared_.cluster.trouble().empty() && !write(0)) break;
     pods_.wait_change(seen, kTurn);
   }
-  context_.TryCancel();  // and with it the read
 }
 
 void NodeStream::run(const Identity& caller) {

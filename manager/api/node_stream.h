@@ -28,6 +28,7 @@ class NodeStream {
   // False: the session is over.
   bool take(const v1::NodeReport& report);
   void write_work();
+  void write_until_over();
   bool write(std::uint64_t acknowledged);
 
   Shared& shared_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "manager/api/messages.h"
+
 namespace tributary::manager {
 namespace {
 
@@ -13,15 +15,8 @@ constexpr int kMostContainers = 16;
 constexpr std::size_t kMostText = 1024;
 constexpr std::uint64_t kMostIdleMilliseconds = 1ull << 40;
 
-// At most kMostText bytes, cut between two characters: what is no UTF-8 ends a client's call.
-std::string bounded(const std::string& text) {
-  if (text.size() <= kMostText) return text;
-  const auto continues = [](char byte) {
-    return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
-  };
-  std::size_t size = kMostText;
-  while (size > 0 && continues(text[size])) --size;
-  return text.substr(0, size);
+std::string cut(const std::string& text) {
+  return bounded(text, kMostText);
 }
 
 double share(double value) {
@@ -29,19 +24,19 @@ double share(double value) {
 }
 
 ContainerStatus status_of(const v1::ContainerInfo& from) {
-  ContainerStatus status{bounded(from.name()), bounded(from.state()), from.exit_code(),
-                         from.restarts(), bounded(from.message())};
+  ContainerStatus status{cut(from.name()), cut(from.state()), from.exit_code(), from.restarts(),
+                         cut(from.message())};
   if (from.has_cpu() && std::isfinite(from.cpu())) status.cpu = from.cpu();
   return status;
 }
 
 Device device_of(const v1::DeviceInfo& from) {
-  return {.name = bounded(from.name()),
-          .kind = bounded(from.kind()),
+  return {.name = cut(from.name()),
+          .kind = cut(from.kind()),
           .memory_bytes = from.memory_bytes(),
           .free_bytes = from.free_bytes(),
           .load = share(from.load()),
-          .problem = bounded(from.problem())};
+          .problem = cut(from.problem())};
 }
 
 PodPhase phase_of(const std::string& name) {
@@ -58,12 +53,12 @@ void each_of(const Items& items, int most, Use use) {
 
 Node node_of(const v1::NodeInfo& from) {
   Node node;
-  node.leaf = bounded(from.leaf());
+  node.leaf = cut(from.leaf());
   node.cpu_millis = from.cpu_millis();
   node.memory_bytes = from.memory_bytes();
   node.cpu_load = share(from.cpu_load());
   each_of(from.taints(), kMostTaints, [&](const v1::TaintInfo& taint) {
-    node.taints.push_back({bounded(taint.key()), bounded(taint.value()), bounded(taint.effect())});
+    node.taints.push_back({cut(taint.key()), cut(taint.value()), cut(taint.effect())});
   });
   // Ports are the topology's to give, not an agent's.
   each_of(from.devices(), kMostDevices, [&](const v1::DeviceInfo& device) {
@@ -186,7 +181,7 @@ LogQuestion log_question_of(const v1::LogQuestion& from) {
 }
 
 LogAnswer log_answer_of(const v1::LogAnswer& from) {
-  return {from.text(), bounded(from.problem())};
+  return {from.text(), cut(from.problem())};
 }
 
 NodeReport node_report_of(const v1::NodeReport& from) {
@@ -194,9 +189,9 @@ NodeReport node_report_of(const v1::NodeReport& from) {
   report.figures = node_of(from.node());
   report.applied = from.applied();
   each_of(from.instances(), kMostInstances, [&](const v1::InstanceInfo& instance) {
-    InstanceReport& to = report.instances[bounded(instance.instance())];
+    InstanceReport& to = report.instances[cut(instance.instance())];
     to.phase = phase_of(instance.phase());
-    to.message = bounded(instance.message());
+    to.message = cut(instance.message());
     to.idle = Duration::ms(
         static_cast<std::int64_t>(std::min(instance.idle_ms(), kMostIdleMilliseconds)));
     each_of(instance.containers(), kMostContainers, [&](const v1::ContainerInfo& container) {

@@ -17,7 +17,6 @@ namespace tributary::manager {
 namespace {
 
 constexpr std::chrono::seconds kTurn{1};  // a watcher looks so often whether it is still heard
-constexpr std::chrono::seconds kLastAnswers{2};  // for calls under way when the server ends
 
 class JobCalls final : public v1::Jobs::Service {
  public:
@@ -202,8 +201,7 @@ struct Server::Inside {
   ClusterCalls nodes;
   AgentCalls agents;
   PodServices pod_services;
-  int port = 0;
-  std::unique_ptr<grpc::Server> server;
+  std::unique_ptr<Listening> listening;
 };
 
 Server::Server(Cluster& cluster, PodCluster& pods, const ListenOptions& options,
@@ -221,19 +219,17 @@ Server::Server(Cluster& cluster, PodCluster& pods, const ListenOptions& options,
   builder.RegisterService(&inside_->nodes);
   builder.RegisterService(&inside_->agents);
   inside_->pod_services.register_at(builder);
-  inside_->server = listen(builder, options, inside_->port);
+  inside_->listening = std::make_unique<Listening>(builder, options);
 }
 
 Server::~Server() {
   inside_->shared.cluster.stop();
   inside_->pods.stop();
-  // Streams end by themselves now; a call that waits for the store still gets its answer.
-  inside_->server->Shutdown(std::chrono::system_clock::now() + kLastAnswers);
-  inside_->server->Wait();
+  inside_->listening.reset();
 }
 
 int Server::port() const {
-  return inside_->port;
+  return inside_->listening->port();
 }
 
 }  // namespace tributary::manager

@@ -32,8 +32,7 @@ class RefuseAll final : public grpc::CallbackGenericService {
 
 struct Standby::Inside {
   RefuseAll service;
-  int port = 0;
-  std::unique_ptr<grpc::Server> server = nullptr;
+  std::unique_ptr<Listening> listening = nullptr;
 };
 
 Standby::Standby(const ListenOptions& options, std::function<std::string()> why)
@@ -41,16 +40,13 @@ Standby::Standby(const ListenOptions& options, std::function<std::string()> why)
   grpc::EnableDefaultHealthCheckService(false);
   grpc::ServerBuilder builder;
   builder.RegisterCallbackGenericService(&inside_->service);
-  inside_->server = listen(builder, options, inside_->port);
+  inside_->listening = std::make_unique<Listening>(builder, options);
 }
 
-Standby::~Standby() {
-  inside_->server->Shutdown(std::chrono::system_clock::now());
-  inside_->server->Wait();
-}
+Standby::~Standby() = default;
 
 int Standby::port() const {
-  return inside_->port;
+  return inside_->listening->port();
 }
 
 }  // namespace tributary::manager

@@ -16,7 +16,7 @@ inline constexpr const char* kNotLeading = "not leading";
 class Standby {
  public:
   // `why`: the answer's text; any thread's to call. Answers until it is destroyed. Throws as
-  // listen().
+  // Listening does.
   Standby(const ListenOptions& options, std::function<std::string()> why);
   ~Standby();
   Standby(const Standby&) = delete;

@@ -49,6 +49,8 @@ void Campaign::try_once(const Leader& own, std::chrono::seconds lease) {
                  : "manager " + election.leader.name + " leads, at " + election.leader.address};
   } catch (const StoreError& error) {
     state = {false, std::string("no manager is known to lead: ") + error.what()};
+  } catch (const std::exception& error) {  // no thread or memory is left
+    state = {false, std::string("cannot lead: ") + error.what()};
   }
   const std::lock_guard lock(mutex_);
   state_ = std::move(state);

@@ -145,17 +145,15 @@ Election try_lead(EtcdConnection& etcd, const Leader& own, std::chrono::seconds 
   if (const auto entry = entry_of(etcd)) return {nullptr, leader_of(*entry)};
   const auto asked = Leadership::Clock::now();
   const EtcdConnection::Grant grant = etcd.grant(lease);
-  std::optional<std::int64_t> term;
   try {
-    term = put_leader(etcd, own, grant.id);
-  } catch (const StoreError&) {
+    if (const auto term = put_leader(etcd, own, grant.id))
+      return {std::make_unique<Leadership>(etcd, grant, static_cast<std::uint64_t>(*term),
+                                           asked + grant.time),
+              own};
+  } catch (const std::exception&) {
     give_up(etcd, grant.id);
     throw;
   }
-  if (term)
-    return {std::make_unique<Leadership>(etcd, grant, static_cast<std::uint64_t>(*term),
-                                         asked + grant.time),
-            own};
   give_up(etcd, grant.id);
   const auto entry = entry_of(etcd);
   return {nullptr, entry ? leader_of(*entry) : Leader{}};

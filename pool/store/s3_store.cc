@@ -13,6 +13,7 @@ namespace tributary::pool {
 namespace {
 
 constexpr std::size_t kMostPage = 16 << 20;
+constexpr int kMostEmptyPages = 1000;  // in a row
 
 std::string without_quotes(const std::string& text) {
   return text.size() >= 2 && text.front() == '"' && text.back() == '"'
@@ -98,6 +99,7 @@ std::vector<StoreObject> S3Store::list(const Retry& retry) {
   left_out_ = {};
   std::string token;
   std::set<std::string> tokens;
+  int empty_pages = 0;
   do {
     // Sorted by name, as the signature requires.
     std::string query = "?";
@@ -116,7 +118,8 @@ std::vector<StoreObject> S3Store::list(const Retry& retry) {
       object.name.erase(0, prefix.size());
       out.push_back(std::move(object));
     }
-    if (!tokens.insert(page.next).second)
+    empty_pages = page.objects.empty() ? empty_pages + 1 : 0;
+    if (!tokens.insert(page.next).second || empty_pages == kMostEmptyPages)
       throw StoreError(StoreFault::refused, options_.bucket + ": its listing does not end");
     token = page.next;
   } while (!token.empty());

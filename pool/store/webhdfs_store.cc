@@ -21,15 +21,18 @@ json parse(const std::string& text, const std::string& url) {
   return parsed;
 }
 
+// Numbers below zero and fractions would become other ones.
 StoreObject object_of(const json& status, const std::string& url) {
-  try {
-    StoreObject object;
-    object.bytes = status.at("length").get<std::uint64_t>();
-    object.version = std::max<std::uint64_t>(status.at("modificationTime").get<std::uint64_t>(), 1);
-    return object;
-  } catch (const json::exception&) {
-    throw StoreError(StoreFault::refused, url + ": a file without length or time");
-  }
+  const auto number = [&](const char* key) {
+    const auto found = status.find(key);
+    if (found == status.end() || !found->is_number_unsigned())
+      throw StoreError(StoreFault::refused, url + ": a file without length or time");
+    return found->get<std::uint64_t>();
+  };
+  StoreObject object;
+  object.bytes = number("length");
+  object.version = std::max<std::uint64_t>(number("modificationTime"), 1);
+  return object;
 }
 
 std::string text_of(const json& status, const char* key, const std::string& url) {

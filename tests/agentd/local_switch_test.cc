@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "config/text/file.h"
 #include "tests/manager/store/scratch.h"
@@ -33,6 +34,7 @@ struct FakeSwitch {
       return Json::object();
     }
     if (request["what"] == "config") return config;
+    if (nonsense) return *nonsense;
     if (request["what"] == "jobs")
       return Json::array({Json{{"job", 7u}, {"present", 2u}}, Json{{"job", 7u}, {"present", 3u}}});
     if (request["what"] == "stragglers") return stragglers;
@@ -41,6 +43,7 @@ struct FakeSwitch {
   }
 
   Json stragglers = Json::array();
+  std::optional<Json> nonsense;  // the answer to every question
   bool away = false;
   std::string refusal;
   std::string config =
@@ -223,6 +226,17 @@ TEST(LocalSwitch, OneThatIsAwayIsNoRefusal) {
   bed.fake.away = true;
   bed.desire(1, 1);
   EXPECT_THROW(bed.local.step(), ControlError);
+}
+
+TEST(LocalSwitch, AnswersThatMeanNothingAreNone) {
+  Bed bed;
+  bed.local.look();
+  for (const char* text : {"null", "7", "\"text\"", "[7]", "[[1]]", "[null]", "{\"a\": 1}",
+                           R"([{"kept": "no", "term": "x", "revision": -1}])",
+                           R"([{"job": {}, "present": [], "ranks": [null, -1, "a"]}])"}) {
+    bed.fake.nonsense = Json::parse(text);
+    EXPECT_EQ(bed.local.step().applied, config::Version()) << text;
+  }
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ INSIDE = {
     "worker": ["layout", "wait", "transport", "memif", "rdma", "dial", "session", "agreement", "names", "host", "api", "task", "python", "torch", "mpi", "mpi/shim"],
     "pool": ["record", "segment", "store", "transport", "link", "loader", "api", "python"],
     "completion": ["pieces", "model", "engine", "host"],
-    "manager": ["store", "topology", "admission", "policy", "pods", "service", "kubernetes", "etcd", "api"],
+    "manager": ["store", "topology", "admission", "policy", "pods", "service", "kubernetes", "etcd", "listen", "api"],
     "sim": ["network", "scenario", "node", "check", "run"],
 }
 # Folders that stand alone: of the product, they include these and nothing else.

@@ -394,17 +394,21 @@ def test_a_port_that_the_switch_does_not_have_is_final(switch):
         tributary.init(job=JOB, rank=0, size=WORKERS, address=address, join_timeout=600)
 
 
-def twice(comm, pipe):
-    if comm.rank == 0:
-        again = f"memif://{pipe.recv()}?id=0&switch=10.77.0.254"
-        with pytest.raises(tributary.Error, match=r"Already connected.* \(tried for [1-9]\d{3} ms"):
-            tributary.init(job=JOB, rank=0, size=WORKERS, address=again, join_timeout=600)
+def joined(comm, pipe):
+    pipe.send("joined")
+    pipe.recv()
     comm.barrier()
 
 
 def test_a_second_process_of_a_rank_is_told_so(start, switch):
-    workers = start(twice)
-    workers[0].pipe.send(str(switch.socket))
+    """Communicators of one process share its link: the second one is this process."""
+    workers = start(joined)
+    for worker in workers:
+        assert worker.receive() == "joined"
+    with pytest.raises(tributary.Error, match=r"Already connected.* \(tried for [1-9]\d{3} ms"):
+        tributary.init(job=JOB, rank=0, size=WORKERS, address=switch.address(0), join_timeout=600)
+    for worker in workers:
+        worker.pipe.send("go")
     for worker in workers:
         worker.result()
 

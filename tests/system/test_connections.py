@@ -24,7 +24,6 @@ from testbed.run_directory import RunDirectory
 from testbed.tree import binary, build_directory
 
 READY_S = 60
-GRPC_S = 20  # gRPC accepts all connections that wait before it answers the first of them
 END_S = 5
 SHELLS_FILES = 1024  # the usual limit of open files
 
@@ -172,9 +171,9 @@ def test_the_manager(folder, tmp_path, start, size):
     grpc, kubectl = (Target(inet(f"127.0.0.1:{port}"), TLS) for port in (grpc, kubectl))
     with flooded([metrics, local, grpc, kubectl], size):
         check_http(metrics, size[2])
-        check_http2(local, GRPC_S)
-        check_http2(grpc, GRPC_S, tls)
-        check_https(kubectl, GRPC_S, tls)
+        check_http2(local, size[2])
+        check_http2(grpc, size[2], tls)
+        check_https(kubectl, size[2], tls)
         check_end(manager)
 
 

@@ -79,6 +79,7 @@ struct Link::Inside {
   void run();
   void serve(LocalSwitch& local);
   void read(grpc::ClientReaderWriter<v1::SwitchMessage, v1::Document>& stream, LocalSwitch& local);
+  bool take(v1::Document& document, LocalSwitch& local);
   void report_until_over(grpc::ClientReaderWriter<v1::SwitchMessage, v1::Document>& stream,
                          LocalSwitch& local);
   // False: it is to end.
@@ -110,20 +111,14 @@ struct Link::Inside {
   std::thread thread;  // last: begins when all else is there
 };
 
-void Link::Inside::read(grpc::ClientReaderWriter<v1::SwitchMessage, v1::Document>& stream,
-                        LocalSwitch& local) {
-  v1::Document document;
-  while (stream.Read(&document)) {
-    try {
-      if (!terms.accept(document.term())) {
-        tools::write_log(LogLevel::warning, "switch " + socket + ": refused a document of term " +
-                                                std::to_string(document.term()) + "; term " +
-                                                std::to_string(terms.highest()) + " was seen");
-        break;
-      }
-    } catch (const std::exception& error) {
-      tools::write_log(LogLevel::error, error.what());
-      break;
+// False: the stream is to end.
+bool Link::Inside::take(v1::Document& document, LocalSwitch& local) {
+  try {
+    if (!terms.accept(document.term())) {
+      tools::write_log(LogLevel::warning, "switch " + socket + ": refused a document of term " +
+                                              std::to_string(document.term()) + "; term " +
+                                              std::to_string(terms.highest()) + " was seen");
+      return false;
     }
     tell(LogLevel::info, "speaks with the manager at " + managers.target().address + ", term " +
                              std::to_string(document.term()));
@@ -133,6 +128,17 @@ void Link::Inside::read(grpc::ClientReaderWriter<v1::SwitchMessage, v1::Document
     local.desire({{document.term(), document.revision()},
                   std::move(*document.mutable_text()),
                   std::move(exclusions)});
+    return true;
+  } catch (const std::exception& error) {
+    tools::write_log(LogLevel::error, error.what());
+    return false;
+  }
+}
+
+void Link::Inside::read(grpc::ClientReaderWriter<v1::SwitchMessage, v1::Document>& stream,
+                        LocalSwitch& local) {
+  v1::Document document;
+  while (stream.Read(&document) && take(document, local)) {
     const std::lock_guard lock(mutex);
     news = true;
     wake.notify_all();
@@ -160,24 +166,24 @@ void Link::Inside::serve(LocalSwitch& local) {
   }
   const auto agents = v1::Agents::NewStub(managers.channel());
   const auto stream = agents->Attend(&context);
-  std::string away;
+  std::exception_ptr trouble;  // the switch is away, or no thread or memory is left
   std::thread reader;
   if (stream->Write(message_of(registration, terms.highest()))) {
-    reader = std::thread([&] { read(*stream, local); });
     try {
+      reader = std::thread([&] { read(*stream, local); });
       report_until_over(*stream, local);
-    } catch (const client::ControlError& error) {
-      away = error.what();
+    } catch (...) {
+      trouble = std::current_exception();
     }
   }
   stream->WritesDone();
   {
     const std::lock_guard lock(mutex);
-    if (!away.empty() || stopping) context.TryCancel();
+    if (trouble || stopping) context.TryCancel();
   }
   if (reader.joinable()) reader.join();
   const grpc::Status status = stream->Finish();
-  if (!away.empty()) throw client::ControlError(away);
+  if (trouble) std::rethrow_exception(trouble);
   if (!status.ok() && status.error_code() != grpc::StatusCode::CANCELLED &&
       !manager::is_not_leading(status))
     tell(LogLevel::warning, manager::describe(status, managers.target()));

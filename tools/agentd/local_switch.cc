@@ -95,7 +95,8 @@ void LocalSwitch::desire(Desired document) {
 config::Version LocalSwitch::in_force() {
   const Json rows = ask_({{"command", "show"}, {"what", "assigned"}});
   if (!rows.is_array() || rows.empty()) return {};
-  if (rows[0].value("kept", true) == false) return {};  // it is to try that again
+  const auto kept = rows[0].find("kept");
+  if (kept != rows[0].end() && *kept == false) return {};  // it is to try that again
   return {number(rows[0], "term"), number(rows[0], "revision")};
 }
 

@@ -1,6 +1,11 @@
 #include "tools/managerd/clock.h"
 
 #include <chrono>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "tools/daemon/daemon.h"
 
 namespace tributary::managerd {
 namespace {
@@ -27,7 +32,9 @@ Clock::~Clock() {
   thread_.join();
 }
 
+// Failures that are not the store's, such as want of memory, stop the turns, and so the watchdog.
 void Clock::run() {
+  std::string told;
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, kTurn, [this] { return stopping_; })) {
     lock.unlock();
@@ -36,6 +43,11 @@ void Clock::run() {
       pods_.advance(now());
     } catch (const manager::StoreError&) {
       // The cluster has told it, and tries again.
+    } catch (const std::exception& error) {
+      if (std::exchange(told, error.what()) != error.what())
+        tools::report_warning(std::string("leases do not end: ") + error.what());
+      lock.lock();
+      continue;
     }
     ++turns_;
     lock.lock();

@@ -4,10 +4,12 @@
 #include <gmock/gmock.h>
 
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 
 #include "manager/etcd/campaign.h"
 #include "tests/manager/etcd/fake_etcd.h"
+#include "tests/pool/no_threads.h"
 
 namespace tributary::manager {
 namespace {
@@ -123,6 +125,20 @@ TEST(Leadership, OneWhoseKeyWasTakenAwayLeadsNoMore) {
     fake.state().keys.clear();
   }
   await([&] { return election.won->is_over(); });
+}
+
+// It would lead without a thread that renews the lease.
+TEST(Leadership, NoLeaseIsLeftWhereNoThreadIs) {
+  FakeEtcd fake;
+  EtcdConnection etcd(address_of(fake), {});
+  static_cast<void>(try_lead(etcd, {"one", "h1:1"}, kLease));  // so that gRPC has its threads
+  {
+    const pool::NoThreads none;
+    EXPECT_THROW(static_cast<void>(try_lead(etcd, {"one", "h1:1"}, kLease)), std::system_error);
+  }
+  const std::lock_guard lock(fake.state().mutex);
+  EXPECT_TRUE(fake.state().leases.empty());
+  EXPECT_TRUE(fake.state().keys.empty());
 }
 
 TEST(Campaign, FollowsUntilTheLeaderIsGone) {

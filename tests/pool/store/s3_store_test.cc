@@ -187,6 +187,17 @@ TEST(PoolS3Store, L1ListingsWithoutEndAreRefused) {
   EXPECT_THROW(make(alternating, "").list({}), StoreError);
 }
 
+// Each page has another token.
+TEST(PoolS3Store, L1EmptyPagesWithoutEndAreRefused) {
+  int pages = 0;
+  HttpStub stub([&](const std::string&) {
+    return HttpStub::answer(200, page("", "t" + std::to_string(++pages)));
+  });
+  S3Store store = make(stub, "");
+  EXPECT_THROW(store.list({}), StoreError);
+  EXPECT_EQ(pages, 1000);
+}
+
 TEST(PoolS3Store, L1EntitiesOfADocumentTypeAreNotResolved) {
   const std::string declared =
       "<!DOCTYPE x [<!ENTITY a \"b\"><!ENTITY f SYSTEM \"file:///etc/passwd\">]>";

@@ -181,6 +181,21 @@ TEST(PoolWebHdfsStore, L1NameNodesThatAreNotActiveAreAskedAgain) {
   EXPECT_EQ(read(file), StoreFault::denied);
 }
 
+TEST(PoolWebHdfsStore, L1LengthsThatAreNoneAreRefused) {
+  for (const char* length : {"-1", "1.5", "1e300", "\"7\"", "null", "18446744073709551616"})
+    for (const std::string& fields :
+         {R"("length":)" + std::string(length) + R"(,"modificationTime":5)",
+          R"("length":7,"modificationTime":)" + std::string(length)}) {
+      HttpStub stub([&](const std::string&) {
+        return HttpStub::answer(200, R"({"FileStatuses":{"FileStatus":[{"pathSuffix":"a","type":)"
+                                     R"("FILE",)" +
+                                         fields + "}]}}");
+      });
+      WebHdfsStore store({stub.authority(), "", ""}, kShort);
+      EXPECT_THROW(store.list({}), StoreError) << fields;
+    }
+}
+
 TEST(PoolWebHdfsStore, AnswersThatAreNoneAreRefused) {
   for (const char* body :
        {"", "[]", "{}", "{\"FileStatuses\":3}", "{\"FileStatuses\":{\"FileStatus\":[3]}}",

@@ -69,7 +69,7 @@ manager::LogAnswer LogReader::answer(const manager::LogQuestion& question) {
       if (one.instance == question.instance && one.container == question.container)
         return {printed_text(libpod_.log_frames(one.id, question.lines), kMostText), ""};
     return {"", "container " + question.container + " is not there yet"};
-  } catch (const RuntimeError& error) {
+  } catch (const std::exception& error) {
     return {"", error.what()};
   }
 }

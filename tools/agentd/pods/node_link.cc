@@ -170,15 +170,22 @@ void NodeLink::Inside::serve() {
   runner.forget_applied();
   const auto stub = v1::NodeAgents::NewStub(managers.channel());
   const auto stream = stub->Attend(&context);
-  std::thread reader([&] { read(*stream, context); });
-  report_until_over(*stream);
+  std::exception_ptr trouble;  // no thread or memory is left
+  std::thread reader;
+  try {
+    reader = std::thread([&] { read(*stream, context); });
+    report_until_over(*stream);
+  } catch (...) {
+    trouble = std::current_exception();
+  }
   stream->WritesDone();
   {
     const std::lock_guard lock(mutex);
-    if (stopping) context.TryCancel();
+    if (stopping || trouble) context.TryCancel();
   }
-  reader.join();
+  if (reader.joinable()) reader.join();
   const grpc::Status status = stream->Finish();
+  if (trouble) std::rethrow_exception(trouble);
   if (!status.ok() && status.error_code() != grpc::StatusCode::CANCELLED &&
       !manager::is_not_leading(status))
     tell(LogLevel::warning, manager::describe(status, managers.target()));
@@ -187,7 +194,11 @@ void NodeLink::Inside::serve() {
 
 void NodeLink::Inside::run() {
   do {
-    serve();
+    try {
+      serve();
+    } catch (const std::exception& error) {
+      tell(LogLevel::error, std::string("cannot speak with the manager: ") + error.what());
+    }
     const std::lock_guard lock(mutex);
     over = news = false;
   } while (rest());

@@ -175,15 +175,25 @@ void PodRunner::turn() {
     reconciler_.fail(instance, why);
 }
 
+// Says why it failed, such as for want of memory; the next one tries again. Empty: it did not.
+std::string PodRunner::try_turn() {
+  try {
+    turn();
+    return "";
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
 void PodRunner::run() {
   std::string told;
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     news_ = false;
     lock.unlock();
-    turn();
+    const std::string failure = try_turn();
     lock.lock();
-    const std::string problem = state_.result.problem;
+    const std::string problem = failure.empty() ? state_.result.problem : failure;
     if (problem != told && !problem.empty()) tell_(problem);
     told = problem;
     wake_.wait_for(lock, kTurn, [this] { return stopping_ || news_; });

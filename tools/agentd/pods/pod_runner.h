@@ -69,6 +69,7 @@ class PodRunner {
  private:
   void run();
   void turn();
+  std::string try_turn();
   [[nodiscard]] std::vector<LocalDevice> all_devices() const;
   void look_at_devices();
   [[nodiscard]] SpecSettings settings() const;
