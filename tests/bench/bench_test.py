@@ -289,7 +289,7 @@ class Bench(unittest.TestCase):
         done = self.bench("nonsense")
         self.assertEqual(done.returncode, 2)
         self.assertIn("reduce, engine, checksum, allreduce, mpi, torch, ring, rdma, host, forward, switch, "
-                      "isolation, stragglers, storms, telemetry, task, names, manager, pool, rejoin, simulation",
+                      "isolation, stragglers, storms, telemetry, task, names, manager, placement, pool, rejoin, simulation",
                       done.stderr)
 
     def test_lists_suites(self):
@@ -297,7 +297,7 @@ class Bench(unittest.TestCase):
         self.assertEqual(done.returncode, 0)
         self.assertEqual([line.split()[0] for line in done.stdout.splitlines()],
                          ["reduce", "engine", "checksum", "allreduce", "mpi", "torch", "ring", "rdma", "host", "forward", "switch",
-                          "isolation", "stragglers", "storms", "telemetry", "task", "names", "manager", "pool", "rejoin",
+                          "isolation", "stragglers", "storms", "telemetry", "task", "names", "manager", "placement", "pool", "rejoin",
                           "simulation"])
 
 

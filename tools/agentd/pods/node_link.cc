@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <exception>
 
 #include "manager/api/channel.h"
 #include "manager/api/pod_messages.h"
