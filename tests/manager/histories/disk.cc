@@ -96,10 +96,15 @@ std::vector<std::uint64_t> Disk::commit(std::uint64_t term, std::span<const Writ
   return revisions;
 }
 
-void DiskStore::begin() {
+void DiskStore::find() {
   step_();
-  if (disk_.gone) throw error(StoreError::Kind::gone, "no answer");
-  ++asked_;
+  if (!disk_.gone) return;
+  ++unanswered_;
+  throw error(StoreError::Kind::gone, "no answer");
+}
+
+void DiskStore::begin() {
+  find();
   if (disk_.term() != term_) throw error(StoreError::Kind::fenced, "a later manager leads");
 }
 
@@ -122,9 +127,7 @@ void DiskStore::check() {
 }
 
 std::vector<std::uint64_t> DiskStore::commit(std::span<const Write> writes) {
-  step_();
-  if (disk_.gone) throw error(StoreError::Kind::gone, "no answer");
-  ++asked_;
+  find();
   auto revisions = disk_.commit(term_, writes);
   step_();
   if (std::exchange(lose_answer, false)) throw error(StoreError::Kind::gone, "the answer is lost");

@@ -71,19 +71,20 @@ class DiskStore final : public Store {
   [[nodiscard]] std::optional<Entry> get(std::string_view key) override;
   [[nodiscard]] std::vector<Entry> list(std::string_view prefix) override;
   void check() override;
-  // Operations that found another manager's term or ended well.
-  [[nodiscard]] std::uint64_t asked() const { return asked_; }
+  // Operations that found no store.
+  [[nodiscard]] std::uint64_t unanswered() const { return unanswered_; }
   // The next commit is taken, and its answer lost.
   bool lose_answer = false;
 
  private:
   std::vector<std::uint64_t> commit(std::span<const Write> writes) override;
   void begin();
+  void find();
 
   Disk& disk_;
   Step step_;
   std::uint64_t term_;
-  std::uint64_t asked_ = 0;
+  std::uint64_t unanswered_ = 0;
 };
 
 }  // namespace tributary::manager::histories

@@ -264,7 +264,8 @@ void World::deliver(const Document& document, bool reliable) {
 void World::report(int number, const std::string& node, const SwitchReport& report) {
   Manager& one = managers_[static_cast<std::size_t>(number)];
   if (!one.cluster || one.inside || !one.sessions.contains(node)) return;
-  const bool deposed = !leads(number) && !disk_.gone;
+  const bool deposed = !leads(number);
+  const std::uint64_t unanswered = one.store->unanswered();
   std::vector<std::string> renewed;
   one.cluster->look([&](const Cluster::View& view) {
     for (const auto& [name, job] : view.service.admission().jobs())
@@ -277,7 +278,9 @@ void World::report(int number, const std::string& node, const SwitchReport& repo
   const bool done = act(number, [&](Cluster& cluster) {
     taken = cluster.report(node, one.sessions.at(node), report, now);
   });
-  if (deposed && done && taken && !renewed.empty())
+  // Without a store, which may go while it is asked, jobs run on.
+  const bool knows = one.store != nullptr && one.store->unanswered() == unanswered;
+  if (deposed && done && taken && knows && !renewed.empty())
     fault("a manager that another follows renews leases");
   if (deposed && !done) ++counts_.fenced_renewals;
   if (!one.cluster || (done && !taken)) return;
