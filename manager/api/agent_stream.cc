@@ -47,6 +47,8 @@ void AgentStream::write_until_over() {
   while (!shared_.cluster.is_over(node_, session_) && !context_.IsCancelled()) {
     v1::Document document;
     shared_.cluster.look([&](const Cluster::View& view) {
+      const auto own = view.switches.find(node_);
+      if (own == view.switches.end() || own->second.session != session_) return;
       const config::Version version = view.service.version();
       const auto at = view.exclusions.find(node_);
       const SwitchExclusions excluded =

@@ -11,6 +11,10 @@
 namespace tributary::manager {
 Cluster::Cluster(Store& store, Service::Setup setup, Instant now, Listener listener)
     : service_(store, std::move(setup), now), listener_(std::move(listener)) {
+  tell_strays();
+}
+
+void Cluster::tell_strays() {
   for (const auto& [name, job] : service_.admission().jobs())
     if (!job.stray.empty())
       tell({.kind = "stray",
@@ -102,6 +106,17 @@ std::optional<Decision> Cluster::cancel(const std::string& name, Instant now,
     advance_locked(now);
     refresh();
     return told;
+  });
+}
+
+void Cluster::set_setup(Service::Setup setup, Instant now) {
+  guarded([&] {
+    service_.set_setup(std::move(setup), now);
+    for (auto& [node, state] : switches_) state.session = 0;
+    tell({.kind = "topology", .reason = "read again, and the tenants with it"});
+    tell_strays();
+    advance_locked(now);
+    refresh();
   });
 }
 

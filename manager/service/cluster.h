@@ -33,7 +33,8 @@ namespace tributary::manager {
 struct Event {
   std::uint64_t sequence = 0;
   std::int64_t time_ms = 0;  // since 1970, UTC
-  std::string kind = {};     // an outcome's name, or running, switch, drain, store, straggler
+  std::string kind = {};     // an outcome's name, or running, switch, drain, store, straggler,
+                             // stray, topology
   std::string job = {};
   std::string tenant = {};
   std::uint32_t id = 0;
@@ -47,6 +48,10 @@ class Cluster {
 
   // Throws as Service does. `listener` is called under the lock.
   Cluster(Store& store, Service::Setup setup, Instant now, Listener listener = {});
+
+  // Other tenants and another topology from now on; agents attend anew. Throws StoreError; then
+  // nothing has changed.
+  void set_setup(Service::Setup setup, Instant now);
 
   // Jobs that come and go with pods: `use` under the lock. Throws what it throws.
   void join(const std::function<void(PodJobs&)>& use, Instant now);
@@ -92,6 +97,7 @@ class Cluster {
  private:
   template <typename Function>
   auto guarded(Function function);
+  void tell_strays();
   void advance_locked(Instant now);
   void refresh();
   void judge_stragglers();

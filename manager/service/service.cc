@@ -166,6 +166,20 @@ void Service::go_back_to(std::map<std::string, Entry> stored, Instant now) {
   drained_ = std::move(drained);
 }
 
+void Service::set_setup(Setup setup, Instant now) {
+  if (stale_) load(now);
+  Setup before = std::exchange(setup_, std::move(setup));
+  try {
+    go_back_to(stored_, now);
+    ++revision_;  // documents have the topology
+    keep(now, true);
+  } catch (...) {
+    setup_ = std::move(before);
+    go_back_to(stored_, now);
+    throw;
+  }
+}
+
 // Covers the jobs that have changed alone: the cost of a call does not grow with the others.
 std::vector<Write> Service::differences() const {
   std::vector<Write> writes;

@@ -34,6 +34,9 @@ class Service {
   // for entries that are damaged.
   Service(Store& store, Setup setup, Instant now);
 
+  // Other tenants, limits and another topology from now on. Jobs stay as over a restart. Throws
+  // StoreError; then nothing has changed.
+  void set_setup(Setup setup, Instant now);
   // Each throws StoreError. `text` is a request's (job_request.h), or throws config::ConfigErrors.
   Decision submit(std::string_view text, const std::string& file_name, Instant now);
   std::optional<Decision> cancel(const std::string& name, Instant now, const std::string& reason);

@@ -18,7 +18,7 @@ std::string with_port(const std::string& address, int port) {
 }  // namespace
 
 std::unique_ptr<manager::Leadership> follow(manager::EtcdConnection& etcd, Options& options,
-                                            tools::Daemon& daemon,
+                                            SetupFiles& files, tools::Daemon& daemon,
                                             const std::function<void()>& announce) {
   manager::Campaign campaign(etcd);
   const manager::Standby standby(options.listen, [&campaign] { return campaign.state().text; });
@@ -37,7 +37,7 @@ std::unique_ptr<manager::Leadership> follow(manager::EtcdConnection& etcd, Optio
   std::fflush(stdout);
   announce();
   // A daemon that is to stop gives up what it may have won meanwhile.
-  if (daemon.wait({{},
+  if (daemon.wait({[&files] { reload(files, [](const auto&) {}); },
                    [&campaign] { return campaign.turns(); },
                    [&campaign] { return campaign.is_won(); }}))
     return nullptr;

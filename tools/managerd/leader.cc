@@ -2,7 +2,6 @@
 
 #include <cstdio>
 #include <memory>
-#include <utility>
 
 #include "manager/service/job_distance.h"
 #include "tools/daemon/log.h"
@@ -49,11 +48,10 @@ manager::BookLimits limits_of(const Options& options) {
 
 }  // namespace
 
-bool lead(manager::Store& store, manager::Service::Setup setup, const Options& options,
-          tools::Daemon& daemon, const std::function<void()>& announce,
-          const std::function<bool()>& is_over) {
+bool lead(manager::Store& store, SetupFiles& files, const Options& options, tools::Daemon& daemon,
+          const std::function<void()>& announce, const std::function<bool()>& is_over) {
   Metrics counted;
-  manager::Cluster cluster(store, std::move(setup), now(), [&](const manager::Event& event) {
+  manager::Cluster cluster(store, files.setup(), now(), [&](const manager::Event& event) {
     counted.count(event);
     write_event(event);
   });
@@ -86,7 +84,10 @@ bool lead(manager::Store& store, manager::Service::Setup setup, const Options& o
       options.listen.socket.c_str(), server.port(), http.port(), rest ? rest->port() : 0);
   std::fflush(stdout);
   announce();
-  return daemon.wait({{}, [&clock] { return clock.turns(); }, is_over});
+  const auto read_again = [&] {
+    reload(files, [&](const manager::Service::Setup& setup) { cluster.set_setup(setup, now()); });
+  };
+  return daemon.wait({read_again, [&clock] { return clock.turns(); }, is_over});
 }
 
 }  // namespace tributary::managerd

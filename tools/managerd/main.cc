@@ -1,7 +1,7 @@
 // tributary-managerd: the manager of a cluster as a daemon.
 //
 //   read topology and tenants ─▶ open the store, take over ─▶ kubectl's HTTPS, gRPC, HTTP ─▶
-//   "ready" ─▶ wait for a signal
+//   "ready" ─▶ wait for a signal; SIGHUP: read topology and tenants again
 //
 // Of several managers on one etcd, one leads, and the others follow, ready to take over:
 //
@@ -14,41 +14,29 @@
 #include <string>
 #include <utility>
 
-#include "config/text/file.h"
-#include "manager/admission/tenants_file.h"
 #include "manager/etcd/etcd_store.h"
 #include "tools/cli/app.h"
 #include "tools/daemon/daemon.h"
 #include "tools/daemon/log.h"
 #include "tools/managerd/follower.h"
 #include "tools/managerd/leader.h"
+#include "tools/managerd/setup_files.h"
 #include "tools/program/cpu_check.h"
 
 namespace tributary::managerd {
 namespace {
 
-manager::Service::Setup read_setup(const Options& options) {
-  manager::Service::Setup setup;
-  setup.tenants = manager::parse_tenants(config::read_file(options.tenants), options.tenants);
-  setup.topology = config::load_topology(options.topology);
-  if (!setup.topology.jobs.empty())
-    throw std::invalid_argument(options.topology + ": has jobs (the first is " +
-                                setup.topology.jobs[0].config.name +
-                                "), and jobs are submitted; leave them out");
-  return setup;
-}
-
 // Leads whenever the lease is its own, and follows in between.
-void serve_among_several(Options& options, const manager::Service::Setup& setup,
-                         tools::Daemon& daemon, const std::function<void()>& announce) {
+void serve_among_several(Options& options, SetupFiles& files, tools::Daemon& daemon,
+                         const std::function<void()>& announce) {
   manager::EtcdConnection etcd(manager::parse_etcd_address(options.store), options.etcd_tls);
   for (;;) {
-    const auto leadership = follow(etcd, options, daemon, announce);
+    const auto leadership = follow(etcd, options, files, daemon, announce);
     if (!leadership) return;
     tools::report("leads, term " + std::to_string(leadership->term()));
     manager::EtcdStore store(etcd, *leadership);
     try {
-      if (lead(store, setup, options, daemon, announce, [&] { return leadership->is_over(); }))
+      if (lead(store, files, options, daemon, announce, [&] { return leadership->is_over(); }))
         return;
       tools::report("leads no more: its lease is over");
     } catch (const manager::StoreError& error) {
@@ -58,24 +46,24 @@ void serve_among_several(Options& options, const manager::Service::Setup& setup,
 }
 
 int serve(Options& options) {
-  const manager::Service::Setup setup = read_setup(options);
+  SetupFiles files(options);
   tools::Daemon daemon;
   const auto announce = [&, announced = false]() mutable {
     if (!std::exchange(announced, true)) daemon.announce_ready(options.ready_fd);
   };
   if (manager::is_etcd_address(options.store)) {
-    serve_among_several(options, setup, daemon, announce);
+    serve_among_several(options, files, daemon, announce);
     return 0;
   }
   const auto store = manager::open_store(options.store);
-  lead(*store, setup, options, daemon, announce, {});
+  lead(*store, files, options, daemon, announce, {});
   return 0;
 }
 
 int run(Options& options) {
   try {
     if (!options.check) return serve(options);
-    static_cast<void>(read_setup(options));
+    static_cast<void>(SetupFiles(options));
     std::printf("%s, %s: good\n", options.topology.c_str(), options.tenants.c_str());
     return 0;
   } catch (const config::ConfigErrors& errors) {

@@ -289,5 +289,21 @@ TEST(Cluster, T20_ManyTenantsAtOnce) {
   }
 }
 
+TEST(Cluster, AgentsAttendAnewWhenTheTopologyIsReadAgain) {
+  Bed bed;
+  bed.cluster.submit(request("one", 5), "job.yaml", bed.now);
+  for (const char* node : {"root", "A", "B"}) bed.obey(node);
+  ASSERT_EQ(bed.phase("one"), Phase::running);
+  Inventory inventory = two_level_tree();
+  inventory.workers.pop_back();
+  bed.cluster.set_setup({{{.name = "a"}}, {}, assemble(inventory)}, bed.now);
+  EXPECT_TRUE(bed.cluster.is_over("A", bed.sessions["A"]));
+  EXPECT_THAT(bed.kinds(), Contains("topology"));
+  EXPECT_THAT(bed.kinds(), Contains("stray"));
+  bed.sessions.clear();
+  for (const char* node : {"root", "A", "B"}) bed.obey(node);
+  EXPECT_EQ(bed.phase("one"), Phase::running);
+}
+
 }  // namespace
 }  // namespace tributary::manager

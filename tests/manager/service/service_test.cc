@@ -214,6 +214,45 @@ TEST(Service, AJobWhoseWorkerLeftTheTopologyRunsOn) {
   EXPECT_EQ(after.service.admission().used_at("B"), Amount{});
 }
 
+TEST(Service, ATopologyThatChangesIsInTheNextDocuments) {
+  const Scratch scratch;
+  Inventory inventory = two_level_tree();
+  auto manager = std::make_unique<Manager>(scratch.file(), inventory);
+  manager->submit("one", 3);
+  const std::uint32_t id = manager->id("one");
+  const auto before = manager->service.version();
+  inventory.workers[0].port = "p3";
+  inventory.workers.push_back({"w5", "B", "p2", std::nullopt});
+  Service::Setup setup = setup_of(inventory);
+  setup.tenants = {{.name = "a"}, {.name = "b"}};
+  manager->service.set_setup(std::move(setup), {});
+  EXPECT_GT(manager->service.version(), before);
+  EXPECT_EQ(manager->id("one"), id);
+  EXPECT_THAT(manager->service.admission().jobs().at("one").stray, HasSubstr("w0"));
+  EXPECT_TRUE(manager->service.admission().tenants().knows("b"));
+  manager->submit("six", 6);
+  EXPECT_NE(manager->id("six"), 0u);
+  EXPECT_THAT(ports_of(told(manager->service, "B")), testing::ElementsAre("p0", "p1", "p2"));
+  manager.reset();
+  const Manager after(scratch.file(), inventory);
+  EXPECT_NE(after.id("six"), 0u);
+}
+
+TEST(Service, ATopologyThatTheStoreDoesNotTakeChangesNothing) {
+  const Scratch scratch;
+  Inventory inventory = two_level_tree();
+  Manager manager(scratch.file(), inventory);
+  manager.submit("one", 5);
+  delete_lock(scratch.file());
+  const SqliteStore next(scratch.file());  // a later term: this manager writes no more
+  const auto before = manager.service.version();
+  inventory.workers.pop_back();
+  EXPECT_THROW(manager.service.set_setup(setup_of(inventory), {}), StoreError);
+  EXPECT_EQ(manager.service.version(), before);
+  EXPECT_EQ(manager.service.admission().topology().workers.size(), 5u);
+  EXPECT_EQ(manager.service.admission().jobs().at("one").stray, "");
+}
+
 TEST(Service, AJobWhoseSwitchLeftTheTopologyKeepsItsId) {
   const Scratch scratch;
   Inventory inventory = two_level_tree();
