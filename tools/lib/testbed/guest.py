@@ -1,6 +1,7 @@
 """Virtual machines: QEMU without KVM, Debian's kernel, busybox, and what a test adds.
 
-The kernel comes from Debian's package, unpacked into the build directory and never installed. The
+The kernel comes from Debian's package, unpacked into the user's cache folder and never installed:
+`python3 -m testbed.guest` fetches it ahead of the tests. The
 guest lives in memory: an initial RAM disk with busybox, the modules of its network card, and the
 files that it is given, programs with their shared libraries. It brings eth0 up, runs a script, and
 switches itself off when that ends. What the script prints is the output of the process.
@@ -9,6 +10,7 @@ A `Guest` is a peer: its network card's other end is a vhost-user port of a swit
 there first. An `RdmaGuest` has a RoCE device on a cable to another such machine. A `TwoSockets` is a machine for a switch of its own, as few have one at hand.
 """
 
+import os
 import pathlib
 import re
 import shlex
@@ -17,7 +19,6 @@ import subprocess
 import tempfile
 
 from .process import Process
-from .tree import build_directory
 
 _MODULES = ("virtio_pci", "virtio_net")
 _MEMORY = "192M"
@@ -62,18 +63,34 @@ def _kernel_package():
     raise RuntimeError("Debian's package lists have no linux-image-amd64")
 
 
+def _cache():
+    """The folder of what is fetched once for all builds of the user."""
+    base = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
+    return pathlib.Path(base) / "tributary/guest"
+
+
+def _unpack(package, version, root):
+    """Several at a time may: the first whole one stays."""
+    root.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=root.parent) as folder:
+        folder = pathlib.Path(folder)
+        _run(["apt-get", "download", package], cwd=folder)
+        _run(["dpkg-deb", "-x", *folder.glob("*.deb"), folder / "root"])
+        _run(["depmod", "-b", folder / "root", version])
+        try:
+            (folder / "root").rename(root)
+        except OSError:
+            if not root.exists():
+                raise
+
+
 def kernel(wanted=_MODULES):
-    """(vmlinuz, [modules in the order of loading]), fetched at the first call."""
+    """(vmlinuz, [modules in the order of loading]), fetched at the first call of a user."""
     package = _kernel_package()
     version = package.removeprefix("linux-image-")
-    home = build_directory() / "guest" / version
-    root = home / "root"
-    if not (root / "lib/modules" / version / "modules.dep").exists():
-        shutil.rmtree(home, ignore_errors=True)
-        home.mkdir(parents=True)
-        _run(["apt-get", "download", package], cwd=home)
-        _run(["dpkg-deb", "-x", *home.glob("*.deb"), root])
-        _run(["depmod", "-b", root, version])
+    root = _cache() / version
+    if not root.exists():
+        _unpack(package, version, root)
     lines = []
     for module in wanted:
         listed = _run(["modprobe", "-d", root, "-S", version, "--show-depends", module])
@@ -235,3 +252,7 @@ class TwoSockets(_Machine):
             -device pcie-root-port,id=slot1,bus=bus1,slot=1,chassis=1
             -netdev hubport,id=net0,hubid=0 -device virtio-net-pci,netdev=net0,bus=pcie.0
             -netdev hubport,id=net1,hubid=0 -device e1000e,bus=slot1,netdev=net1""", "intel_iommu=on")
+
+
+if __name__ == "__main__":
+    print(kernel(_RDMA_MODULES)[0])
