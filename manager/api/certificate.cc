@@ -60,6 +60,16 @@ void check_tls_files(const std::string& ca, const std::string& certificate,
     throw std::runtime_error(key + ": is not the key of " + certificate);
 }
 
+Validity validity_of(const std::string& path) {
+  const auto certificate = read_certificate(path);
+  const ASN1_TIME* const ends = X509_get0_notAfter(certificate.get());
+  int days = 0;
+  int seconds = 0;
+  if (ASN1_TIME_diff(&days, &seconds, nullptr, ends) != 1)
+    throw std::runtime_error(path + ": the certificate has no time at which it ends");
+  return {seconds < 0 ? days - 1 : days, text_of(ends)};
+}
+
 void check_certificate(const std::string& path) {
   const auto certificate = read_certificate(path);
   const ASN1_TIME* const begins = X509_get0_notBefore(certificate.get());

@@ -2,9 +2,19 @@
 // failed, and gRPC not even that of files that it cannot use.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace tributary::manager {
+
+struct Validity {
+  std::int64_t days = 0;  // from now on, whole ones; below zero: it ended so long ago
+  std::string until;
+};
+
+// Reads the first certificate in a PEM file. Throws std::runtime_error: "client.pem: is no
+// certificate in PEM".
+Validity validity_of(const std::string& path);
 
 // Checks the first certificate in a PEM file. Throws std::runtime_error: "client.pem: expired at
 // ...".

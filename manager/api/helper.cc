@@ -4,6 +4,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "manager/api/certificate.h"
 #include "manager/api/wait.h"
 
 namespace {
@@ -23,12 +24,7 @@ std::string text(const json& request, const char* key) {
 template <typename Ask>
 json answer(const char* text_of_request, Ask ask) {
   try {
-    const json request = json::parse(text_of_request);
-    manager::Client client({text(request, "manager"), text(request, "ca"), text(request, "cert"),
-                            text(request, "key")});
-    const double seconds = request.value("timeout_s", 10.0);
-    const auto timeout = Duration::ns(static_cast<std::int64_t>(seconds * 1e9));
-    return {{"ok", true}, {"reply", json::parse(ask(client, request, timeout))}};
+    return {{"ok", true}, {"reply", ask(json::parse(text_of_request))}};
   } catch (const manager::ManagerError& error) {
     return failure(error.code(), error.what());
   } catch (const std::invalid_argument& error) {
@@ -40,6 +36,27 @@ json answer(const char* text_of_request, Ask ask) {
   }
 }
 
+// As answer(), of a manager: `ask` has a client of it and the time limit, and returns JSON's text.
+template <typename Ask>
+json answer_of_manager(const char* text_of_request, Ask ask) {
+  return answer(text_of_request, [&](const json& request) {
+    manager::Client client({text(request, "manager"), text(request, "ca"), text(request, "cert"),
+                            text(request, "key")});
+    const double seconds = request.value("timeout_s", 10.0);
+    const auto timeout = Duration::ns(static_cast<std::int64_t>(seconds * 1e9));
+    return json::parse(ask(client, request, timeout));
+  });
+}
+
+json validity(const std::string& path) {
+  try {
+    const manager::Validity valid = manager::validity_of(path);
+    return {{"path", path}, {"days", valid.days}, {"until", valid.until}};
+  } catch (const std::runtime_error& error) {
+    return {{"path", path}, {"problem", error.what()}};
+  }
+}
+
 char* copy(const json& reply) {
   return strdup(reply.dump(-1, ' ', false, json::error_handler_t::replace).c_str());
 }
@@ -47,15 +64,25 @@ char* copy(const json& reply) {
 }  // namespace
 
 char* tributary_manager_call(const char* request) {
-  return copy(answer(request, [](manager::Client& client, const json& asked, Duration timeout) {
+  return copy(answer_of_manager(request, [](manager::Client& client, const json& asked,
+                                            Duration timeout) {
     return client.call(asked.at("method").get<std::string>(), asked.at("request").dump(), timeout);
   }));
 }
 
 char* tributary_manager_wait(const char* request) {
-  return copy(answer(request, [](manager::Client& client, const json& asked, Duration timeout) {
+  return copy(answer_of_manager(request, [](manager::Client& client, const json& asked,
+                                            Duration timeout) {
     return manager::wait_until_running(
         client, {text(asked, "job"), text(asked, "request"), text(asked, "file_name")}, timeout);
+  }));
+}
+
+char* tributary_manager_certificates(const char* request) {
+  return copy(answer(request, [](const json& asked) {
+    json files = json::array();
+    for (const json& path : asked.at("files")) files.push_back(validity(path.get<std::string>()));
+    return files;
   }));
 }
 

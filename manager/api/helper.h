@@ -27,6 +27,14 @@ char* tributary_manager_call(const char* request);
  */
 char* tributary_manager_wait(const char* request);
 
+/* How long certificates are valid.
+ *
+ * request: {"files": ["PATH of PEM", ...]}
+ * Returns {"ok": true, "reply": [...]}, for each file {"path": "PATH", "days": whole ones from now
+ *   on, below zero where it has ended, "until": "TIME"}, or {"path": "PATH", "problem": "..."}.
+ */
+char* tributary_manager_certificates(const char* request);
+
 void tributary_manager_free(char* reply);
 
 #ifdef __cplusplus

@@ -52,6 +52,26 @@ TEST(ClusterState, AnAgentOfAnotherVersionIsTold) {
   EXPECT_EQ(found[1].state, "is of version 0.0.7, and this program is of " TRIBUTARY_VERSION);
 }
 
+TEST(ClusterState, CertificatesThatEndSoonOrHaveEnded) {
+  const auto found = judge_certificates(
+      Json::array({Json{{"path", "a.pem"}, {"days", 400}, {"until", "Jan  1 2028 GMT"}},
+                   Json{{"path", "b.pem"}, {"days", 13}, {"until", "Jan  2 2028 GMT"}},
+                   Json{{"path", "c.pem"}, {"days", -1}, {"until", "Jan  3 2028 GMT"}},
+                   Json{{"path", "d.pem"}, {"problem", "d.pem: is no certificate in PEM"}}}));
+  ASSERT_EQ(found.size(), 4u);
+  EXPECT_EQ(found[0].level, Level::ok);
+  EXPECT_EQ(found[0].state, "is valid until Jan  1 2028 GMT");
+  EXPECT_EQ(found[1].level, Level::warning);
+  EXPECT_EQ(found[1].subject, "certificate b.pem");
+  EXPECT_EQ(found[1].state, "expires soon, at Jan  2 2028 GMT");
+  EXPECT_EQ(found[2].level, Level::error);
+  EXPECT_EQ(found[2].state, "expired at Jan  3 2028 GMT");
+  EXPECT_THAT(found[2].remedy, HasSubstr("ask the authority"));
+  EXPECT_EQ(found[3].level, Level::error);
+  EXPECT_EQ(found[3].state, "d.pem: is no certificate in PEM");
+  EXPECT_TRUE(judge_certificates(Json::array()).empty());
+}
+
 TEST(ClusterState, DrainedWorkersAndJobs) {
   const auto workers = judge_cluster(
       {{"workers", Json::array({Json{{"name", "w"}, {"drained", true}}, Json{{"name", "v"}}})}});

@@ -28,11 +28,12 @@ TEST(Certificate, AFileThatIsNoneIsRefused) {
 
 // A key, and a certificate that it signs itself, in files.
 struct Pair {
-  explicit Pair(const std::string& stem) : certificate(stem + ".pem"), key(stem + ".key") {
+  explicit Pair(const std::string& stem, long seconds = 3600)
+      : certificate(stem + ".pem"), key(stem + ".key") {
     EVP_PKEY* const own = EVP_EC_gen("P-256");
     X509* const made = X509_new();
     X509_gmtime_adj(X509_getm_notBefore(made), 0);
-    X509_gmtime_adj(X509_getm_notAfter(made), 3600);
+    X509_gmtime_adj(X509_getm_notAfter(made), seconds);
     X509_set_pubkey(made, own);
     X509_sign(made, own, EVP_sha256());
     BIO* const key_file = BIO_new_file(key.c_str(), "w");
@@ -47,6 +48,16 @@ struct Pair {
   std::string certificate;
   std::string key;
 };
+
+TEST(Certificate, SaysHowLongItIsValid) {
+  const Scratch scratch;
+  EXPECT_EQ(validity_of(Pair(scratch.file() + "hour", 3600).certificate).days, 0);
+  EXPECT_EQ(validity_of(Pair(scratch.file() + "long", 30 * 86'400 + 3600).certificate).days, 30);
+  EXPECT_EQ(validity_of(Pair(scratch.file() + "over", -3600).certificate).days, -1);
+  EXPECT_EQ(validity_of(Pair(scratch.file() + "old", -2 * 86'400 - 3600).certificate).days, -3);
+  const std::string until = validity_of(Pair(scratch.file() + "text", 3600).certificate).until;
+  EXPECT_TRUE(until.ends_with(" GMT")) << until;
+}
 
 TEST(Certificate, FilesThatAServerCannotUseAreNamed) {
   const Scratch scratch;

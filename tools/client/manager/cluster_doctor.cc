@@ -18,19 +18,21 @@ std::string remedy_of(const manager::ManagerError& error) {
 
 Findings look_at_manager(const manager::Target& target) {
   Findings found;
+  const auto add = [&found](const Findings& more) {
+    found.insert(found.end(), more.begin(), more.end());
+  };
   const std::string subject = "manager " + target.address;
   try {
+    add(judge_certificates(certificates_of(target)));
     const Json jobs = call_manager(target, "Jobs.List", Json::object());
     found.push_back({Finding::Level::ok, subject, "answers", ""});
-    const Findings of_jobs = judge_cluster_jobs(jobs["jobs"]);
     try {
-      found = judge_cluster(call_manager(target, "Cluster.Topology", Json::object()));
-      found.insert(found.begin(), {Finding::Level::ok, subject, "answers", ""});
+      add(judge_cluster(call_manager(target, "Cluster.Topology", Json::object())));
     } catch (const manager::ManagerError& error) {
       // The manager answers questions about switches to operators alone.
       if (error.code() != "PERMISSION_DENIED") throw;
     }
-    found.insert(found.end(), of_jobs.begin(), of_jobs.end());
+    add(judge_cluster_jobs(jobs["jobs"]));
   } catch (const manager::ManagerError& error) {
     found.push_back({Finding::Level::error, subject, error.what(), remedy_of(error)});
   } catch (const std::runtime_error& error) {

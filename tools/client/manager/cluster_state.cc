@@ -5,6 +5,9 @@ namespace {
 
 using Level = Finding::Level;
 
+constexpr const char* kAnotherCertificate =
+    "ask the authority for another one; running programs take it when they are restarted";
+
 std::string text(const Json& row, const char* key) {
   const auto at = row.find(key);
   return at != row.end() && at->is_string() ? harmless(at->get<std::string>()) : "";
@@ -51,6 +54,27 @@ Finding judge_job(const Json& job) {
 }
 
 }  // namespace
+
+Findings judge_certificates(const Json& files) {
+  constexpr std::int64_t kSoonDays = 14;
+  Findings found;
+  for (const Json& file : files) {
+    const std::string subject = "certificate " + text(file, "path");
+    if (const std::string problem = text(file, "problem"); !problem.empty()) {
+      found.push_back({Level::error, subject, problem, "name a file in PEM that has one"});
+      continue;
+    }
+    const auto days = file.value("days", std::int64_t{0});
+    const std::string until = text(file, "until");
+    if (days < 0)
+      found.push_back({Level::error, subject, "expired at " + until, kAnotherCertificate});
+    else if (days < kSoonDays)
+      found.push_back({Level::warning, subject, "expires soon, at " + until, kAnotherCertificate});
+    else
+      found.push_back({Level::ok, subject, "is valid until " + until, ""});
+  }
+  return found;
+}
 
 Findings judge_cluster(const Json& topology) {
   Findings found;

@@ -9,6 +9,8 @@ namespace tributary::client {
 
 // Asks the manager; an unreachable one is a finding, too.
 Findings look_at_manager(const manager::Target& target);
+// `files`: what certificates_of() returns (manager_library.h).
+Findings judge_certificates(const Json& files);
 // `topology`: a TopologyReply of manager.proto as JSON.
 Findings judge_cluster(const Json& topology);
 // `jobs`: the list of a ListReply.

@@ -33,7 +33,7 @@ Json ask(const char* function, const Json& request) {
   try {
     return library.ask(function, request);
   } catch (const HelperFailure& failure) {
-    throw manager::ManagerError(failure.code, text_of(failure, request["timeout_s"].get<double>()));
+    throw manager::ManagerError(failure.code, text_of(failure, request.value("timeout_s", 0.0)));
   }
 }
 
@@ -52,6 +52,14 @@ Json wait_until_running(const manager::Target& target, const manager::Wanted& wa
                                                             {"request", wanted.request},
                                                             {"file_name", wanted.file_name},
                                                             {"timeout_s", timeout_s}}));
+}
+
+Json certificates_of(const manager::Target& target) {
+  Json files = Json::array();
+  for (const std::string& path : {target.certificate, target.ca})
+    if (!path.empty()) files.push_back(path);
+  if (files.empty()) return files;
+  return ask("tributary_manager_certificates", {{"files", files}});
 }
 
 }  // namespace tributary::client

@@ -22,4 +22,8 @@ Json call_manager(const manager::Target& target, const std::string& method, cons
 Json wait_until_running(const manager::Target& target, const manager::Wanted& wanted,
                         double timeout_s);
 
+// How long the target's own certificate and its authority's are valid: a list as
+// `tributary_manager_certificates` of manager/api/helper.h has it, empty without such files.
+Json certificates_of(const manager::Target& target);
+
 }  // namespace tributary::client
