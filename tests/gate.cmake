@@ -64,6 +64,11 @@ tributary_gate_cases(gate.doctor_setups system.doctor_setups
 tributary_gate_cases(gate.ports system.ports
   system/test_ports.py::test_a_memif_client_joins_through_a_port_that_comes_and_goes
   system/test_ports.py::test_a_device_that_cannot_be_opened_changes_nothing)
+if(TRIBUTARY_MANAGER)
+tributary_gate_cases(gate.manager_ranks system.manager_ranks
+  system/test_manager_ranks.py::test_ranks_in_c_and_cpp_join_where_the_manager_says
+  system/test_manager_ranks.py::test_ctrl_c_ends_waiting_for_a_job)
+endif()
 tributary_gate_cases(gate.pool system.pool
   data/pool_test.py::test_l1_webhdfs_files_that_change_after_their_first_read_are_refused
   data/pool_test.py::test_l2_epoch_comes_from_the_pool_by_shared_memory

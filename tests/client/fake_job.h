@@ -61,6 +61,7 @@ class FakeJob {
       throw std::logic_error("the client gets values as a reader");
     }
     [[nodiscard]] std::string run() const override { return "1"; }
+    [[nodiscard]] std::uint32_t job() const override { return options_.job; }
     [[nodiscard]] std::uint32_t rank() const override { return options_.rank; }
     [[nodiscard]] std::uint32_t size() const override { return options_.size; }
     [[nodiscard]] std::uint16_t epoch() const override { return 1; }

@@ -14,7 +14,7 @@ INSIDE = {
     "aggregator": ["kernels", "chunk", "names", "shard", "engine"],
     "config": ["text", "model", "plan", "schema", "check", "load", "server", "topology", "change"],
     "control": ["http", "socket", "text", "telemetry", "capture", "stragglers", "collisions", "metrics", "show", "events", "change"],
-    "worker": ["layout", "wait", "transport", "memif", "rdma", "dial", "session", "agreement", "names", "host", "api", "task", "python", "torch", "mpi", "mpi/shim"],
+    "worker": ["layout", "wait", "transport", "memif", "rdma", "dial", "session", "agreement", "names", "host", "manager", "api", "task", "python", "torch", "mpi", "mpi/shim"],
     "pool": ["record", "segment", "store", "transport", "link", "loader", "api", "python"],
     "completion": ["pieces", "model", "engine", "host"],
     "manager": ["store", "topology", "admission", "policy", "pods", "service", "kubernetes", "etcd", "listen", "api"],

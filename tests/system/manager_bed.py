@@ -127,6 +127,20 @@ class Cluster:
             return error.code, error.read().decode()
 
 
+def managed_switches(make_tree, folder):
+    """A bed of tree()'s switches, which take jobs from a manager."""
+    file = folder / "tree.yaml"
+    file.write_text(yaml.safe_dump(tree()))
+    return make_tree(file, assigned=True)
+
+
+def started_cluster(bed, folder):
+    made = Cluster(bed, folder)
+    made.start_manager()
+    made.start_agent()
+    return made
+
+
 def kill_when(cluster, client, name, chance):
     """Returns at any instant, or once the manager has decided, or when the client has its answer."""
     told = chance.choice(("", "queued", "admitted", "answered"))

@@ -12,7 +12,17 @@ from pathlib import Path
 
 import pytest
 import yaml
-from manager_bed import LIMIT_S, SWITCHES, WORKERS, Authority, Cluster, kills_at_any_instant, tree
+from manager_bed import (
+    LIMIT_S,
+    SWITCHES,
+    WORKERS,
+    Authority,
+    Cluster,
+    kills_at_any_instant,
+    managed_switches,
+    started_cluster,
+    tree,
+)
 from testbed.tree import binary, build_directory
 
 TOP = Path(__file__).resolve().parents[2]
@@ -22,17 +32,12 @@ STEP = {"do": "allreduce", "count": 5_000, "dtype": "int32", "repeat": 3, "seed"
 
 @pytest.fixture
 def bed(make_tree, tmp_path):
-    file = tmp_path / "tree.yaml"
-    file.write_text(yaml.safe_dump(tree()))
-    return make_tree(file, assigned=True)
+    return managed_switches(make_tree, tmp_path)
 
 
 @pytest.fixture
 def cluster(bed, tmp_path):
-    made = Cluster(bed, tmp_path)
-    made.start_manager()
-    made.start_agent()
-    return made
+    return started_cluster(bed, tmp_path)
 
 
 def start_ranks(launch_tree, bed, job, steps):
@@ -83,31 +88,6 @@ def test_tributary_run_starts_the_ranks_of_its_workers(cluster, bed):
     assert done.returncode == 1 and "name this node's with --worker" in done.stderr
 
 
-RANK = """
-import json, sys
-import numpy as np
-import tributary
-manager, worker, *request = sys.argv[1:]
-with tributary.init(manager=manager, job="train", worker=worker, request=(request or [None])[0],
-                    join_timeout=50.0) as communicator:
-    values = np.full(1000, communicator.rank + 1, np.int32)
-    communicator.allreduce(values).wait()
-    assert (values == 15).all(), values
-"""
-
-
-def test_any_rank_asks_and_all_learn_where_to_join(cluster, bed):
-    """T20: REQUEST, ALLOCATED to all, data, result; four ranks wait before there is a job."""
-    request = cluster.request({**JOB, "workers": 5})
-    words = ["/usr/bin/python3", "-c", RANK, f"unix:{cluster.socket}"]
-    waiting = [bed.start(f"rank-{name}", [*words, name], name) for name in WORKERS[1:]]
-    last = bed.start("rank-a0", [*words, "a0", request], "a0")
-    for process in (last, *waiting):
-        process.check_exit(LIMIT_S)
-    done = cluster.run("job", "cancel", "train")
-    assert done.returncode == 0
-
-
 @pytest.mark.parametrize("command", [("job", "list"), ("topology",)])
 def test_the_command_line_goes_before_the_environment(cluster, monkeypatch, command):
     monkeypatch.setenv("TRIBUTARY_MANAGER", f"unix:{cluster.folder}/none.sock")
@@ -155,18 +135,6 @@ def test_t13_the_manager_excludes_who_is_late_and_takes_it_back(cluster, bed, la
     assert not any("is excluded from op" in bed.switches[name].describe() for name in SWITCHES)
     for told in ("rank 0 is excluded by command from op", "rank 0 takes part again by command from op"):
         assert told in bed.switches["A"].describe()
-
-
-def test_a_rank_that_cannot_be_placed_says_why(cluster, bed):
-    cluster.submit({**JOB, "workers": 5})
-    words = ["/usr/bin/python3", "-c", RANK]
-    nobody = bed.start("nobody", [*words, f"unix:{cluster.socket}", "zz"], "a0")
-    assert nobody.wait_exit(LIMIT_S) == 1
-    assert "worker is 'zz', and the job's are a0, a1" in nobody.stderr[-1], nobody.describe()
-    words[-1] = RANK.replace("join_timeout=50.0", "join_timeout=2")
-    away = bed.start("away", [*words, f"unix:{cluster.folder}/none.sock", "a0"], "a0")
-    assert away.wait_exit(LIMIT_S) == 1
-    assert "no manager answers at" in away.stderr[-1], away.describe()
 
 
 def test_clients_wait_for_a_manager_that_starts(cluster, bed):
@@ -396,6 +364,31 @@ def test_an_older_manager_decides_nothing_more(cluster, bed):
     assert cluster.ask("job", "list", manager=("--manager", f"unix:{newer}")) == []
 
 
+def test_a_topology_is_read_again_and_a_bad_one_changes_nothing(cluster, bed, launch_tree):
+    file = bed.run / "topology.yaml"
+    before = yaml.safe_load(file.read_text())
+    job = cluster.submit(JOB, "--wait")
+
+    def workers():
+        return [worker["name"] for worker in cluster.ask("topology")["workers"]]
+
+    def reload(topology):
+        file.write_text(yaml.safe_dump(topology))
+        cluster.manager.signal(signal.SIGHUP)
+
+    reload({**before, "workers": [*before["workers"], dict(before["workers"][0])]})
+    cluster.wait(lambda: "name 'a0' is already used" in cluster.manager.describe(), "it is refused")
+    assert workers() == list(WORKERS)
+    reload({**before, "workers": before["workers"][:-1]})
+    cluster.wait(lambda: workers() == list(WORKERS[:-1]), "the good one holds")
+    for rank in start_ranks(launch_tree, bed, job, [STEP]):
+        rank.finish()
+    cluster.wait(lambda: all(s["connected"] for s in cluster.ask("topology")["switches"]), "agents are back")
+    assert cluster.run("job", "cancel", "train").returncode == 0
+    file = cluster.request({**JOB, "name": "five", "workers": 5})
+    assert "5 workers" in cluster.run("job", "submit", file).stderr
+
+
 @pytest.mark.parametrize(
     "change, words",
     [
@@ -450,6 +443,8 @@ def test_certificates_say_who_may_do_what(bed, tmp_path):
         done = by(name, *words)
         assert done.returncode == 1 and text in done.stderr, (name, words, done)
     assert by("tenant-speech", "job", "list").stdout == "no jobs\n"
+    for name, text in (("expired", "expired.pem: expired at"), ("tenant-vision", "vision.pem: expires soon, at")):
+        assert text in by(name, "doctor").stdout, name
     forger = Authority(tmp_path / "forger")
     forger.make("operator", "URI:tributary://operator/alice")
     forged = (*address, *forger.words("operator", ca=authority.folder))

@@ -209,6 +209,10 @@ tributary_status tributary_create(const tributary_options* options,
     c.retry_timeout = seconds(o.retry_timeout_seconds, "retry_timeout_seconds");
     if (o.host_config != nullptr) c.host_config = o.host_config;
     if (o.host_node != nullptr) c.host_node = o.host_node;
+    if (o.manager != nullptr) c.managed.manager = o.manager;
+    if (o.job_name != nullptr) c.managed.name = o.job_name;
+    if (o.request != nullptr) c.managed.request = o.request;
+    if (o.worker != nullptr) c.managed.worker = o.worker;
     auto handle = std::make_unique<tributary_communicator>();
     handle->impl = tributary::Communicator::create(c);
     out = handle.release();

@@ -13,6 +13,7 @@
 #include "worker/api/outcome.h"
 #include "worker/api/switches.h"
 #include "worker/host/completion_host.h"
+#include "worker/manager/manager_library.h"
 
 namespace tributary {
 namespace {
@@ -77,6 +78,7 @@ class CommunicatorImpl final : public Communicator {
   }
   [[nodiscard]] std::string run() const override { return std::to_string(switches_->run_number()); }
 
+  [[nodiscard]] std::uint32_t job() const override { return options_.job; }
   [[nodiscard]] std::uint32_t rank() const override { return options_.rank; }
   [[nodiscard]] std::uint32_t size() const override { return switches_->size(); }
   [[nodiscard]] std::uint16_t epoch() const override { return switches_->epoch(); }
@@ -194,7 +196,8 @@ bool Request::done() const {
 }
 
 std::unique_ptr<Communicator> Communicator::create(const CommunicatorOptions& given) {
-  const CommunicatorOptions options = worker::with_environment(given, std::getenv);
+  const CommunicatorOptions options = worker::with_environment(
+      worker::with_manager(given, std::getenv, worker::ask_manager), std::getenv);
   if (options.size == 0 || options.rank >= options.size)
     throw std::invalid_argument("rank " + std::to_string(options.rank) + " of size " +
                                 std::to_string(options.size) +

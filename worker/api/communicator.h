@@ -28,6 +28,7 @@
 
 #include "core/time.h"
 #include "core/wire/types.h"
+#include "worker/manager/managed_job.h"
 
 namespace tributary {
 
@@ -93,6 +94,9 @@ struct CommunicatorOptions {
   // create() calls it once, on its caller's thread, when it waits for another process that has this
   // rank; with a sentence that names its address. Not set: the sentence goes to stderr.
   std::function<void(const std::string&)> notice = {};
+  // If it names a manager, that says job, rank, size and address; create() waits for its answer
+  // until `join_timeout`, and then joins.
+  worker::ManagedJob managed = {};
 };
 
 // Cumulative since create(). Bytes are payload bytes.
@@ -325,6 +329,7 @@ class Communicator {
   // This incarnation of the job, equal on every rank.
   [[nodiscard]] virtual std::string run() const = 0;
 
+  [[nodiscard]] virtual std::uint32_t job() const = 0;
   [[nodiscard]] virtual std::uint32_t rank() const = 0;
   [[nodiscard]] virtual std::uint32_t size() const = 0;
   [[nodiscard]] virtual std::uint16_t epoch() const = 0;

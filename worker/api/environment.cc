@@ -71,7 +71,42 @@ void take_retry(CommunicatorOptions& options, const Environment& environment) {
         Duration::ns(static_cast<std::int64_t>(seconds("TRIBUTARY_RETRY_TIMEOUT", limit) * 1e9));
 }
 
+// Throws if options do not go together with a manager, or lack one.
+void check_managed(const CommunicatorOptions& options) {
+  const ManagedJob& managed = options.managed;
+  if (managed.manager.empty()) {
+    if (!managed.name.empty() || !managed.request.empty() || !managed.worker.empty())
+      throw std::invalid_argument(
+          "name, request and worker of a job are a manager's; allowed: manager as well");
+    return;
+  }
+  if (options.job != 0 || !options.address.empty())
+    throw std::invalid_argument("the manager says job and address; allowed: without them");
+}
+
 }  // namespace
+
+CommunicatorOptions with_manager(CommunicatorOptions options, const Environment& environment,
+                                 const std::function<std::string(const std::string&)>& ask) {
+  check_managed(options);
+  if (options.managed.manager.empty()) return options;
+  if (options.size != 0) options.managed.rank = options.rank;
+  const auto place =
+      place_of(options.managed, {ask, environment, options.cancelled}, options.join_timeout);
+  if (!place)
+    throw CommunicatorError(wire::Reason::none, {},
+                            "job " + options.managed.name + ": cancelled while it waits for " +
+                                options.managed.manager);
+  if (options.size != 0 && options.size != place->size)
+    throw std::invalid_argument("size is " + std::to_string(options.size) + ", and job " +
+                                options.managed.name + " has " + std::to_string(place->size) +
+                                " ranks; allowed: that, or 0");
+  options.job = place->job;
+  options.rank = place->rank;
+  options.size = place->size;
+  options.address = place->address;
+  return options;
+}
 
 CommunicatorOptions with_environment(CommunicatorOptions options, const Environment& environment) {
   if (options.size == 0) take_place(options, environment);

@@ -120,6 +120,17 @@ typedef struct tributary_options {
    * and waits for that, until the join timeout. Not 0: it fails as soon as that process has
    * answered the switch. */
   uint32_t fail_if_taken;
+  /* A cluster's manager, "unix:PATH" or "HOST:PORT" of tributary-managerd, several with commas
+   * between. It says job and address, and is tried for join_timeout_seconds. Over TLS,
+   * TRIBUTARY_TLS_CA, TRIBUTARY_TLS_CERT and TRIBUTARY_TLS_KEY of the environment name PEM files.
+   * NULL: none, and the three that follow are NULL. */
+  const char* manager;
+  const char* job_name;
+  /* A file with the job's request: any rank may submit it, the others find the job there. */
+  const char* request;
+  /* This rank as a worker of the topology; NULL: the one with the host's name. With size not 0,
+   * which has to be the job's, rank says it. */
+  const char* worker;
 } tributary_options;
 
 /* Cumulative since tributary_create. Bytes are payload bytes. */

@@ -82,6 +82,11 @@ struct Options {
   std::string host_config = {};
   std::string host_node = {};
   bool at_host = false;
+  // A cluster's manager and its job, in place of job and address; see tributary_options.
+  std::string manager = {};
+  std::string job_name = {};
+  std::string request = {};
+  std::string worker = {};
 };
 
 // An op in flight. Its destruction does not cancel the op.
@@ -132,6 +137,10 @@ class Communicator {
     o.host_config = text(options.host_config);
     o.host_node = text(options.host_node);
     o.at_host = options.at_host ? 1 : 0;
+    o.manager = text(options.manager);
+    o.job_name = text(options.job_name);
+    o.request = text(options.request);
+    o.worker = text(options.worker);
     tributary_communicator* made = nullptr;
     check(tributary_create(&o, &made));
     communicator_.reset(made);

@@ -181,7 +181,7 @@ PyCommunicator::PyCommunicator(const CommunicatorOptions& options) {
   CommunicatorOptions cancellable = options;
   cancellable.cancelled = [] { return waiting_call->signal_raised(); };
   interruptible([&] { communicator_ = Communicator::create(cancellable); });
-  job_ = options.job;
+  job_ = communicator_->job();
   rank_ = communicator_->rank();
   size_ = communicator_->size();
 }
@@ -414,13 +414,16 @@ std::unique_ptr<PyCommunicator> init(const py::int_& job, const OptionalInt& ran
                                      double op_timeout, const py::int_& loss_group,
                                      const std::string& host_config, const std::string& host_node,
                                      bool at_host, const std::optional<std::string>& retry,
-                                     double retry_timeout, bool fail_if_taken) {
+                                     double retry_timeout, bool fail_if_taken,
+                                     const worker::ManagedJob& managed) {
   CommunicatorOptions options;
+  options.managed = managed;
   options.job = u32_of("job", job);
-  if (rank.has_value() != size.has_value())
+  if (managed.manager.empty() && rank.has_value() != size.has_value())
     throw py::value_error(std::string(rank ? "size" : "rank") + " is None; give both of rank and " +
                           "size, or neither: then the launcher's are read from the environment");
   if (rank) options.rank = u32_of("rank", *rank);
+  if (rank && !managed.manager.empty()) options.managed.rank = options.rank;
   if (size) options.size = u32_of("size", *size);
   if (size && options.size == 0)
     throw py::value_error("rank " + text_of(*rank) + " of size 0: size is at least 1");

@@ -119,6 +119,7 @@ std::unique_ptr<PyCommunicator> init(const pybind11::int_& job, const OptionalIn
                                      double op_timeout, const pybind11::int_& loss_group,
                                      const std::string& host_config, const std::string& host_node,
                                      bool at_host, const std::optional<std::string>& retry,
-                                     double retry_timeout, bool fail_if_taken);
+                                     double retry_timeout, bool fail_if_taken,
+                                     const worker::ManagedJob& managed);
 
 }  // namespace tributary::python

@@ -4,7 +4,9 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <string>
 #include <system_error>
+#include <utility>
 
 #include "worker/python/communicator.h"
 #include "worker/python/layout.h"
@@ -259,6 +261,18 @@ void define_error(py::module_& m) {
   py::register_exception_translator(&translate);
 }
 
+// Defines what __init__.py makes of init()'s `manager`, `job`, `request` and `worker`.
+void define_managed_job(py::module_& m) {
+  using worker::ManagedJob;
+  py::class_<ManagedJob>(m, "_ManagedJob")
+      .def(py::init(
+               [](std::string manager, std::string name, std::string request, std::string worker) {
+                 return ManagedJob{std::move(manager), std::move(name), std::move(request),
+                                   std::move(worker), std::nullopt};
+               }),
+           py::arg("manager"), py::arg("name"), py::arg("request"), py::arg("worker"));
+}
+
 }  // namespace
 }  // namespace tributary::python
 
@@ -268,6 +282,7 @@ PYBIND11_MODULE(_native, m) {
   m.attr("__version__") = TRIBUTARY_VERSION;
   define_error(m);
   define_layout(m);
+  define_managed_job(m);
 
   py::class_<PyRequest>(m, "Request", "An operation in flight; see Communicator.allreduce().")
       .def("wait", &PyRequest::wait, py::arg("timeout") = py::none(), kWaitDoc)
@@ -324,5 +339,6 @@ PYBIND11_MODULE(_native, m) {
         py::arg("join_timeout") = 60.0, py::arg("op_timeout") = 60.0, py::arg("loss_group") = 0,
         py::arg("host_config") = "", py::arg("host_node") = "", py::arg("at_host") = false,
         py::arg("retry") = py::none(), py::arg("retry_timeout") = 30.0,
-        py::arg("fail_if_taken") = false, kInitDoc);
+        py::arg("fail_if_taken") = false,
+        py::arg_v("managed", tributary::worker::ManagedJob{}, "None"), kInitDoc);
 }

@@ -97,5 +97,65 @@ TEST(Environment, MistakesAreNamed) {
   EXPECT_THAT(refused({{"PMI_SIZE", "4"}}), HasSubstr("has PMI_SIZE and not PMI_RANK"));
 }
 
+std::string running_job(const std::string& request) {
+  EXPECT_THAT(request, HasSubstr("train"));
+  return R"({"ok": true, "reply": {"id": 9, "workers": 2, "members": [
+    {"rank": 0, "worker": "a0", "address": "udp://10.0.0.1"},
+    {"rank": 1, "worker": "a1", "address": "udp://10.0.0.2"}]}})";
+}
+
+CommunicatorOptions at_manager(CommunicatorOptions options) {
+  return with_manager(
+      std::move(options), [](const char*) { return nullptr; }, running_job);
+}
+
+std::string refused_at_manager(CommunicatorOptions options) {
+  try {
+    at_manager(std::move(options));
+  } catch (const std::invalid_argument& e) {
+    return e.what();
+  }
+  return "nothing";
+}
+
+TEST(Environment, T20_AManagerSaysThePlace) {
+  CommunicatorOptions options;
+  options.managed = {.manager = "m:1", .name = "train", .worker = "a1"};
+  const CommunicatorOptions placed = at_manager(options);
+  EXPECT_EQ(placed.job, 9U);
+  EXPECT_EQ(placed.rank, 1U);
+  EXPECT_EQ(placed.size, 2U);
+  EXPECT_EQ(placed.address, "udp://10.0.0.2");
+  options.managed.worker = "";
+  options.size = 2;  // so that the rank counts
+  EXPECT_EQ(at_manager(options).address, "udp://10.0.0.1");
+  options.size = 4;
+  EXPECT_THAT(refused_at_manager(options), HasSubstr("size is 4, and job train has 2 ranks"));
+  options.job = 7;
+  EXPECT_THAT(refused_at_manager(options), HasSubstr("says job and address"));
+}
+
+TEST(Environment, WithoutAManagerThereIsNothingOfItsToSay) {
+  EXPECT_EQ(at_manager({.job = 7, .address = "a"}).address, "a");
+  for (const ManagedJob& job :
+       {ManagedJob{.name = "train"}, ManagedJob{.request = "r.yaml"}, ManagedJob{.worker = "a0"}}) {
+    CommunicatorOptions options;
+    options.managed = job;
+    EXPECT_THAT(refused_at_manager(options), HasSubstr("allowed: manager as well"));
+  }
+}
+
+TEST(Environment, AWaitForAManagerIsCancelled) {
+  CommunicatorOptions options;
+  options.managed = {.manager = "m:1", .name = "train", .worker = "a1"};
+  options.cancelled = [] { return true; };
+  const auto late = [](const std::string&) {
+    return R"({"ok": false, "code": "DEADLINE_EXCEEDED", "error": "late"})";
+  };
+  EXPECT_THROW(with_manager(
+                   options, [](const char*) { return nullptr; }, late),
+               CommunicatorError);
+}
+
 }  // namespace
 }  // namespace tributary::worker

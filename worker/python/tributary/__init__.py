@@ -10,6 +10,7 @@ takes their result back. tributary.torch is a backend of torch.distributed.
 """
 
 import operator as _operator
+import os as _os
 
 from ._native import (
     Communicator,
@@ -21,6 +22,7 @@ from ._native import (
     groups,
     task_information,
 )
+from ._native import _ManagedJob
 from ._native import init as _init
 from ._task import (
     DigestMismatch,
@@ -48,20 +50,10 @@ def init(*, manager=None, request=None, worker=None, **options):
         if request is not None or worker is not None:
             raise ValueError("request and worker are a manager's; allowed: manager as well")
         return _init(**options)
-    from ._manager import place
-
     if "size" in options or "address" in options:
         raise ValueError("the manager says size and address; allowed: without them")
-    timeout = options.get("join_timeout", 60.0)
-    placed = place(
-        manager,
-        options.pop("job", None) or "",
-        request=request,
-        worker=worker,
-        rank=options.pop("rank", None),
-        timeout=timeout,
-    )
-    return _init(**placed, **options)
+    name, file = options.pop("job", None) or "", _os.fspath(request or "")
+    return _init(job=0, managed=_ManagedJob(manager, name, file, worker or ""), **options)
 
 
 init.__doc__ = (_init.__doc__ or "") + """
