@@ -161,6 +161,30 @@ TEST(RecordTable, OneThatIsTooLateToBeKnownFillsNoGap) {
   EXPECT_EQ(node.late(), 1u);
 }
 
+TEST(RecordTable, ANodeThatStartsAnewIsNotTakenForItsOwnRepetition) {
+  for (const std::uint32_t before : {50u, 10'000u}) {
+    RecordTable table({}, {});
+    for (std::uint32_t i = 0; i < before; ++i) table.take(of_loop(0, i), {});
+    const SequenceTracker& node = table.reporters().at({9, 0});
+    for (std::uint32_t i = 0; i < before; ++i) table.take(of_loop(0, i), {});
+    EXPECT_EQ(node.restarts(), 1u);
+    EXPECT_GE(node.received(), 2 * before - SequenceTracker::kRestartRun);
+    EXPECT_LT(node.late(), SequenceTracker::kRestartRun);
+    table.take(of_loop(0, before + 5), {});
+    EXPECT_EQ(node.lost(), 5u) << "a gap of the new start counts";
+  }
+}
+
+TEST(RecordTable, LateNumbersBetweenNewOnesAreNoRestart) {
+  RecordTable table({}, {});
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    table.take(of_loop(0, 1000 + i), {});
+    table.take(of_loop(0, 500 + i), {});
+  }
+  EXPECT_EQ(table.reporters().at({9, 0}).restarts(), 0u);
+  EXPECT_EQ(table.reporters().at({9, 0}).late(), 100u);
+}
+
 TEST(RecordTable, C7_KeepsTheLatestPathOfEachFlow) {
   RecordTable table({}, {});
   table.take(datagram_of(0, 7, 10), Instant::from_ns(1));
