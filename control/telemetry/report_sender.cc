@@ -5,7 +5,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -15,6 +14,7 @@
 #include <system_error>
 #include <utility>
 
+#include "telemetry/table/replay_guard.h"
 #include "telemetry/wire/report.h"
 
 namespace tributary::control {
@@ -100,7 +100,8 @@ std::size_t ReportSender::drain(std::uint8_t lcore, dataplane::LoopTelemetry& of
 std::uint64_t ReportSender::next_signature() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-  return signature_ = std::max(signature_ + 1, static_cast<std::uint64_t>(ns));
+  signature_ = telemetry::ReplayGuard::sequence_after(signature_, static_cast<std::uint64_t>(ns));
+  return signature_;
 }
 
 void ReportSender::send(std::size_t bytes, dataplane::ReportCounters& counters) {

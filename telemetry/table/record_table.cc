@@ -1,7 +1,6 @@
 #include "telemetry/table/record_table.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "telemetry/wire/trailer.h"
 
@@ -29,24 +28,8 @@ bool same_way(const FlowPath& flow, const ReportedPath& path) {
 
 }  // namespace
 
-std::size_t RecordTable::Hash::operator()(const FlowKey& key) const {
-  std::uint64_t words[5] = {};
-  std::memcpy(words, key.source.data(), key.source.size());
-  std::memcpy(words + 2, key.destination.data(), key.destination.size());
-  words[4] = std::uint64_t{key.protocol} << 32 | std::uint64_t{key.source_port} << 16 |
-             key.destination_port;
-  std::uint64_t hash = 0;
-  for (const std::uint64_t word : words) {
-    hash = (hash ^ word) * 0x9E3779B97F4A7C15;
-    hash ^= hash >> 29;
-  }
-  return hash;
-}
-
 RecordTable::RecordTable(const TableLimits& limits, const Marking& marking)
-    : limits_(limits), marking_(marking), links_(limits.links) {
-  by_key_.reserve(limits.flows);
-}
+    : limits_(limits), marking_(marking), links_(limits.links) {}
 
 TableCounters RecordTable::counters() const {
   TableCounters all = counters_;
@@ -67,12 +50,7 @@ void RecordTable::take(std::span<const std::byte> datagram, Instant now) {
     return;
   }
   const std::uint32_t node = reader.group()->node;
-  const ReporterKey reporter{node, reader.group()->hardware};
-  if (!reporters_.contains(reporter) && reporters_.size() >= limits_.reporters) {
-    ++counters_.refused_reporters;
-    return;
-  }
-  if (!reporters_[reporter].note(reader.group()->sequence)) return;
+  if (!reporters_[{node, reader.group()->hardware}].note(reader.group()->sequence)) return;
   for (Report report; reader.next(report);)
     if (!is_trailer(report)) take(report, node, now);
   if (reader.malformed()) ++counters_.malformed;
@@ -85,13 +63,14 @@ void RecordTable::take(const Report& report, std::uint32_t node, Instant now) {
   if (outcome != Outcome::done && outcome != Outcome::absent) ++counters_.bad_packets;
   const bool has_own = report.type == ReportType::in_band && report.bitmap != 0;
   for (std::size_t i = 0; i < path.count; ++i)
-    take_hop(path.hops[i], has_own && i == 0, report, now);
+    take_hop(path.hops[i], node, has_own && i == 0, report, now);
   if (path.has_flow && path.count != 0) take_flow(path, now);
 }
 
-void RecordTable::take_hop(const Hop& hop, bool own, const Report& report, Instant now) {
+void RecordTable::take_hop(const Hop& hop, std::uint32_t node, bool own, const Report& report,
+                           Instant now) {
   if (hop.node == kUnknown32 || hop.egress_port == kUnknown16) return;
-  LinkRecord* const seen = links_.see({hop.node, hop.egress_port}, own, now);
+  LinkRecord* const seen = links_.see({hop.node, hop.egress_port}, node, own, now);
   if (seen == nullptr) return;
   LinkRecord& link = *seen;
   ++link.reports;

@@ -1,8 +1,9 @@
 // The record table: the state of each (node, egress port), the report loss of each reporter, and
 // the latest path of each flow (C7).
 //
-// Bounded: reporters and links beyond their limit are refused; a new flow evicts the least recently
-// seen one. All are counted. A flow takes about 450 bytes. One thread.
+// Bounded: 64 reporters a node; link_table.h says which links are refused or make room; a new flow
+// evicts the least recently seen one. Links and flows are counted. A flow takes about 450 bytes.
+// Keys are ordered and not hashed: packets choose them. One thread.
 //
 // Of packets without INT each hop reports for itself: their flow has the hops that did so within
 // kSingleHopAge, in the order in which they came first.
@@ -13,7 +14,6 @@
 #include <cstdint>
 #include <list>
 #include <map>
-#include <unordered_map>
 
 #include "core/time.h"
 #include "telemetry/table/link_table.h"
@@ -23,7 +23,6 @@
 namespace tributary::telemetry {
 
 struct TableLimits {
-  std::size_t reporters = 4096;
   std::size_t links = 4096;
   std::size_t flows = 100'000;
 };
@@ -58,7 +57,6 @@ struct TableCounters {
   std::uint64_t reports = 0;
   std::uint64_t malformed = 0;    // datagrams, from where they went wrong
   std::uint64_t bad_packets = 0;  // truncated packets whose stack cannot be
-  std::uint64_t refused_reporters = 0;
   std::uint64_t refused_links = 0;
   std::uint64_t evicted_links = 0;
   std::uint64_t evicted_flows = 0;
@@ -83,12 +81,8 @@ class RecordTable {
   [[nodiscard]] TableCounters counters() const;
 
  private:
-  struct Hash {
-    std::size_t operator()(const FlowKey& key) const;
-  };
-
   void take(const Report& report, std::uint32_t node, Instant now);
-  void take_hop(const Hop& hop, bool own, const Report& report, Instant now);
+  void take_hop(const Hop& hop, std::uint32_t node, bool own, const Report& report, Instant now);
   void take_flow(const ReportedPath& path, Instant now);
   static void take_single_hop(FlowPath& flow, const FlowHop& hop, Instant now);
   FlowPath& flow_of(const FlowKey& key);
@@ -98,7 +92,7 @@ class RecordTable {
   LinkTable links_;
   Reporters reporters_;
   Flows flows_;
-  std::unordered_map<FlowKey, Flows::iterator, Hash> by_key_;
+  std::map<FlowKey, Flows::iterator> by_key_;
   TableCounters counters_;
 };
 

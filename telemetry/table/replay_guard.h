@@ -3,8 +3,8 @@
 // A sequence is at least the sender's time, so one that is further from this clock than kMostSkew
 // is stale: it was recorded long ago, or a clock is wrong. The latest kRemembered are known by
 // value; what is below all of them counts as a repetition, as a datagram that late cannot be told
-// from one. After a start nothing is known: what was recorded within kMostSkew before it may count
-// once more.
+// from one. Those that are stale by now, as after a clock was set back, are forgotten. After a
+// start nothing is known: what was recorded within kMostSkew before it may count once more.
 #pragma once
 
 #include <algorithm>
@@ -23,10 +23,15 @@ class ReplayGuard {
   static constexpr std::size_t kRemembered = 64;
   static constexpr Duration kMostSkew = Duration::seconds(30);
 
+  // A sender's next sequence: the time, or one more than the last unless that is stale, as after
+  // its clock was set back.
+  static constexpr std::uint64_t sequence_after(std::uint64_t last, std::uint64_t unix_ns) {
+    return is_stale(last, unix_ns) ? unix_ns : std::max(last + 1, unix_ns);
+  }
   // `unix_ns`: time since 1970 by the receiver's clock.
   Freshness note(std::uint64_t sequence, std::uint64_t unix_ns) {
-    const std::uint64_t apart = sequence > unix_ns ? sequence - unix_ns : unix_ns - sequence;
-    if (apart > static_cast<std::uint64_t>(kMostSkew.to_ns())) return Freshness::stale;
+    if (is_stale(sequence, unix_ns)) return Freshness::stale;
+    forget_stale(unix_ns);
     const auto end = latest_.begin() + static_cast<std::ptrdiff_t>(known_);
     if (std::find(latest_.begin(), end, sequence) != end) return Freshness::replayed;
     if (known_ < kRemembered) {
@@ -40,6 +45,18 @@ class ReplayGuard {
   }
 
  private:
+  static constexpr bool is_stale(std::uint64_t sequence, std::uint64_t unix_ns) {
+    const std::uint64_t apart = sequence > unix_ns ? sequence - unix_ns : unix_ns - sequence;
+    return apart > static_cast<std::uint64_t>(kMostSkew.to_ns());
+  }
+  void forget_stale(std::uint64_t unix_ns) {
+    const auto end = latest_.begin() + static_cast<std::ptrdiff_t>(known_);
+    known_ = static_cast<std::size_t>(
+        std::remove_if(latest_.begin(), end,
+                       [=](std::uint64_t one) { return is_stale(one, unix_ns); }) -
+        latest_.begin());
+  }
+
   std::array<std::uint64_t, kRemembered> latest_{};
   std::size_t known_ = 0;
 };

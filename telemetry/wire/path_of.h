@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -20,7 +21,7 @@ struct FlowKey {
   std::uint16_t source_port = 0;
   std::uint16_t destination_port = 0;  // the original one
   std::uint8_t protocol = 17;          // others than TCP, UDP and SCTP have no ports
-  bool operator==(const FlowKey&) const = default;
+  auto operator<=>(const FlowKey&) const = default;
 };
 
 struct ReportedPath {

@@ -6,7 +6,8 @@
 //   2  0, 0      no own metadata, no flags
 //   4  0x5452    domain, as of link metadata
 //   6  0x0001    kind: signature by HMAC-SHA-256
-//   8  sequence  64 bits; grows with each datagram of a node, at least the time in ns since 1970
+//   8  sequence  64 bits; grows with each datagram of a node, at least the time in ns since 1970;
+//                begins anew at the time where that was set back by more than 30 s
 //  16  HMAC      32 bytes, over all bytes before it, from the group header on
 //
 // Computing the HMAC is the business of control/telemetry/report_key.h: this folder and the data

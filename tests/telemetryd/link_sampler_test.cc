@@ -69,5 +69,36 @@ TEST(LinkSampler, ALatencyBeyondTheLastBucketIsTheLargest) {
   EXPECT_EQ(sampler.sample(links)[0].p99_ns, 4'000'000'000u);
 }
 
+TEST(LinkSampler, ALinkThatMadeRoomAndCameAgainBeginsAnew) {
+  RecordTable::Links links;
+  LinkSampler sampler;
+  for (const bool was_missed : {false, true}) {
+    links[{1, 1}].born = Instant::from_ns(was_missed ? 2 : 1);
+    for (int i = 0; i < 10; ++i) add(links[{1, 1}], 1'000'000);
+    links[{1, 1}].dropped = 5;
+    EXPECT_EQ(sampler.sample(links)[0].dropped, 5u);
+    links.clear();
+    if (was_missed) sampler.sample(links);
+    links[{1, 1}].born = Instant::from_ns(3);
+    for (int i = 0; i < 20; ++i) add(links[{1, 1}], 1000);
+    links[{1, 1}].dropped = 1;
+    const auto rows = sampler.sample(links);
+    ASSERT_EQ(rows.size(), 1u);
+    EXPECT_EQ(rows[0].dropped, 1u);
+    EXPECT_EQ(rows[0].p99_ns, 1000u);
+    links.clear();
+  }
+}
+
+TEST(LinkSampler, LinksThatAreGoneTakeNoMemory) {
+  LinkSampler sampler;
+  for (std::uint32_t node = 0; node < 1000; ++node) {
+    RecordTable::Links links;
+    ++links[{node, 1}].reports;
+    sampler.sample(links);
+    EXPECT_EQ(sampler.remembered(), 1u);
+  }
+}
+
 }  // namespace
 }  // namespace tributary::telemetryd

@@ -51,8 +51,10 @@ LinkRow LinkSampler::row_of(const telemetry::LinkKey& key, const LinkRecord& lin
 std::vector<LinkRow> LinkSampler::sample(const telemetry::RecordTable::Links& links) {
   std::vector<LinkRow> rows;
   rows.reserve(links.size());
+  std::erase_if(before_, [&links](const auto& one) { return !links.contains(one.first); });
   for (const auto& [key, link] : links) {
     Before& before = before_[key];
+    if (before.born != link.born) before = {.born = link.born};
     if (before.reports == link.reports) continue;
     before.reports = link.reports;
     rows.push_back(row_of(key, link, before));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -26,10 +27,13 @@ class LinkSampler {
  public:
   // A row of each link that was reported since the last call.
   std::vector<LinkRow> sample(const telemetry::RecordTable::Links& links);
+  // Links of the last call.
+  [[nodiscard]] std::size_t remembered() const { return before_.size(); }
 
  private:
   using Counts = std::array<std::uint64_t, telemetry::LinkRecord::Latencies::kBuckets>;
   struct Before {
+    Instant born = {};
     std::uint64_t reports = 0;
     std::uint64_t latency_samples = 0;
     std::uint64_t dropped = 0;
@@ -39,7 +43,7 @@ class LinkSampler {
                         Before& before);
   static void add_latencies(LinkRow& row, const telemetry::LinkRecord& link, Before& before);
 
-  std::map<telemetry::LinkKey, Before> before_;
+  std::map<telemetry::LinkKey, Before> before_;  // of links in the table
 };
 
 }  // namespace tributary::telemetryd

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "tests/telemetry/wire/frames.h"
 
 namespace tributary::telemetry {
@@ -61,6 +63,7 @@ TEST(RecordTable, C7_KeepsTheLatencyOfLinks) {
   EXPECT_FALSE(table.link({9, 3})->has_latency()) << "it is no hop's";
   tell(kUnknown32, Instant::from_ns(8));
   EXPECT_EQ(table.link({9, 3})->link_ns, kUnknown32);
+  EXPECT_EQ(table.link({9, 3})->born, Instant::from_ns(5));
   EXPECT_EQ(table.link({9, 3})->seen, Instant::from_ns(8));
   EXPECT_EQ(table.link({9, 3})->sampled, Instant::from_ns(7)) << "a probe is no packet's sample";
 }
@@ -158,6 +161,30 @@ TEST(RecordTable, OneThatIsTooLateToBeKnownFillsNoGap) {
   EXPECT_EQ(node.late(), 1u);
 }
 
+TEST(RecordTable, ANodeThatStartsAnewIsNotTakenForItsOwnRepetition) {
+  for (const std::uint32_t before : {50u, 10'000u}) {
+    RecordTable table({}, {});
+    for (std::uint32_t i = 0; i < before; ++i) table.take(of_loop(0, i), {});
+    const SequenceTracker& node = table.reporters().at({9, 0});
+    for (std::uint32_t i = 0; i < before; ++i) table.take(of_loop(0, i), {});
+    EXPECT_EQ(node.restarts(), 1u);
+    EXPECT_GE(node.received(), 2 * before - SequenceTracker::kRestartRun);
+    EXPECT_LT(node.late(), SequenceTracker::kRestartRun);
+    table.take(of_loop(0, before + 5), {});
+    EXPECT_EQ(node.lost(), 5u) << "a gap of the new start counts";
+  }
+}
+
+TEST(RecordTable, LateNumbersBetweenNewOnesAreNoRestart) {
+  RecordTable table({}, {});
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    table.take(of_loop(0, 1000 + i), {});
+    table.take(of_loop(0, 500 + i), {});
+  }
+  EXPECT_EQ(table.reporters().at({9, 0}).restarts(), 0u);
+  EXPECT_EQ(table.reporters().at({9, 0}).late(), 100u);
+}
+
 TEST(RecordTable, C7_KeepsTheLatestPathOfEachFlow) {
   RecordTable table({}, {});
   table.take(datagram_of(0, 7, 10), Instant::from_ns(1));
@@ -213,7 +240,7 @@ TEST(RecordTable, C7_HopsThatReportForThemselvesMakeOnePath) {
 }
 
 TEST(RecordTable, IsBoundedAndCountsWhatHasNoRoom) {
-  RecordTable table({.reporters = 1, .links = 1, .flows = 2}, {});
+  RecordTable table({.links = 1, .flows = 2}, {});
   for (std::uint16_t port = 0; port < 5; ++port) table.take(datagram_of(port, port, 10), {});
   EXPECT_EQ(table.links().size(), 1u);
   EXPECT_EQ(table.counters().refused_links, 5u);
@@ -221,25 +248,102 @@ TEST(RecordTable, IsBoundedAndCountsWhatHasNoRoom) {
   EXPECT_EQ(table.counters().evicted_flows, 3u);
   EXPECT_EQ(table.flows().front().key.source_port, 4);
   EXPECT_EQ(table.flows().back().key.source_port, 3);
-  Bytes other = datagram_of(0, 0, 10);
-  store(other, 4, std::uint32_t{10});
-  table.take(other, {});
-  EXPECT_EQ(table.counters().refused_reporters, 1u);
 }
 
-// Node 9 reports an egress port of its own, and no packet.
-Bytes of_own_port(std::uint32_t sequence, std::uint16_t port) {
+TEST(RecordTable, NodesThatUseUpAllLoopNumbersLockNoOtherOut) {
+  RecordTable table({.flows = 0}, {});
+  for (std::uint32_t node = 100; node < 200; ++node)
+    for (std::uint8_t loop = 0; loop < 64; ++loop) {
+      Bytes out = of_loop(loop, 0);
+      store(out, 4, node);
+      table.take(out, {});
+    }
+  table.take(of_loop(3, 0), {});
+  ASSERT_TRUE(table.reporters().contains({9, 3}));
+  EXPECT_EQ(table.reporters().at({9, 3}).received(), 1u);
+  EXPECT_NE(table.link({9, 3}), nullptr);
+}
+
+// A node reports an egress port of its own, and no packet.
+Bytes of_own_port(std::uint32_t sequence, std::uint16_t port, std::uint32_t node = 9) {
   Report report;
   report.bitmap = kPorts | kHopLatency;
   Bytes out(100);
-  ReportWriter writer({0, sequence, 9}, out);
-  EXPECT_TRUE(writer.add(report, at(9, port, 500)));
+  ReportWriter writer({0, sequence, node}, out);
+  EXPECT_TRUE(writer.add(report, at(node, port, 500)));
   out.resize(writer.length());
   return out;
 }
 
+// Two nodes report the same to a table of eight ports: ports of their own, or those of packets.
+TEST(RecordTable, ANodeThatReportsMorePortsThanThereAreKeepsNoOtherOut) {
+  for (const bool own : {true, false}) {
+    RecordTable table({.links = 8, .flows = 0}, {});
+    const Instant now = Instant::from_ns(1);
+    std::uint32_t sequence = 0;
+    const auto tell = [&](std::uint32_t node, std::uint16_t port) {
+      Bytes out = own ? of_own_port(sequence++, port, node) : datagram_of(sequence++, 1, 10, port);
+      store(out, 4, node);
+      table.take(out, now);
+    };
+    const auto has = [&](std::uint32_t node, std::uint16_t port) {
+      return table.link({own ? node : 1, port}) != nullptr;
+    };
+    for (std::uint16_t port = 100; port < 150; ++port) tell(66, port);
+    ASSERT_EQ(table.links().size(), 8u);
+    for (std::uint16_t port = 1; port <= 3; ++port) tell(9, port);
+    for (std::uint16_t port = 1; port <= 3; ++port) EXPECT_TRUE(has(9, port)) << port;
+    for (std::uint16_t port = 200; port < 250; ++port) tell(66, port);
+    for (std::uint16_t port = 1; port <= 3; ++port) EXPECT_TRUE(has(9, port)) << port;
+    EXPECT_EQ(table.links().size(), 8u);
+    EXPECT_FALSE(has(66, 249)) << "it has its share";
+    EXPECT_GE(table.counters().refused_links, 80u);
+  }
+}
+
+TEST(RecordTable, APortThatItsNodeReportsCountsNoLongerForTheOneThatNamedIt) {
+  RecordTable table({.links = 8, .flows = 0}, {});
+  const Instant now = Instant::from_ns(1);
+  std::uint32_t sequence = 0;
+  for (std::uint16_t port = 100; port < 107; ++port)  // with node 9's own
+    table.take(datagram_of(sequence++, 1, 10, port), now);
+  table.take(of_own_port(0, 100, 1), now);
+  for (std::uint16_t port = 1; port <= 3; ++port) table.take(of_own_port(port, port, 1), now);
+  EXPECT_NE(table.link({1, 100}), nullptr);
+  for (std::uint16_t port = 1; port <= 3; ++port) EXPECT_NE(table.link({1, port}), nullptr);
+  table.take(of_own_port(4, 4, 1), now);
+  EXPECT_EQ(table.link({1, 4}), nullptr) << "it has four";
+  EXPECT_NE(table.link({9, 3}), nullptr);
+}
+
+// Addresses that a hash over words, each of which can be undone, maps to one value.
+TEST(RecordTable, FlowsWhoseAddressesArePickedTakeNoLongerThanOthers) {
+  constexpr std::size_t kFlows = 100'000;
+  RecordTable table({}, {});
+  Bytes packet = make_frame({.ipv6 = true, .payload = 0});
+  packet.erase(packet.begin(), packet.begin() + 14);
+  Report report;
+  report.bitmap = kPorts;
+  report.inner_type = InnerType::ipv6;
+  report.inner = packet;
+  std::uint32_t sequence = 0;
+  for (std::uint64_t flow = 0; flow < kFlows;) {
+    Bytes out(9000);
+    ReportWriter writer({0, sequence++, 9}, out);
+    for (;; ++flow) {
+      const std::uint64_t low = flow * 0x9E3779B97F4A7C15;
+      const std::uint64_t high = low ^ low >> 29;
+      std::memcpy(packet.data() + 8, &flow, sizeof flow);
+      std::memcpy(packet.data() + 16, &high, sizeof high);
+      if (flow == kFlows || !writer.add(report, at(9, 3, 500))) break;
+    }
+    table.take(std::span(out).first(writer.length()), {});
+  }
+  EXPECT_EQ(table.flows().size(), kFlows);
+}
+
 TEST(RecordTable, APortThatANodeReportsItselfTakesThePlaceOfOneThatAPacketNames) {
-  RecordTable table({.reporters = 4, .links = 4, .flows = 0}, {});
+  RecordTable table({.links = 4, .flows = 0}, {});
   std::uint32_t sequence = 0;
   Instant now = Instant::from_ns(1);
   for (std::uint16_t port = 100; port < 120; ++port)
@@ -257,7 +361,7 @@ TEST(RecordTable, APortThatANodeReportsItselfTakesThePlaceOfOneThatAPacketNames)
 }
 
 TEST(RecordTable, ALinkThatNothingReportsMakesRoomAfterAWhile) {
-  RecordTable table({.reporters = 4, .links = 3, .flows = 0}, {});
+  RecordTable table({.links = 3, .flows = 0}, {});
   std::uint32_t sequence = 0;
   const Instant begin = Instant::from_ns(1);
   table.take(datagram_of(sequence++, 1, 10, 100), begin);

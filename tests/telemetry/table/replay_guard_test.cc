@@ -38,5 +38,21 @@ TEST(ReplayGuard, C6_WhatIsTooFarFromTheClockIsStaleAndForgotten) {
   EXPECT_EQ(guard.note(kNow + kSkew, kNow), Freshness::fresh);
 }
 
+TEST(ReplayGuard, C6_ClocksThatAreSetBackLockNoSenderOut) {
+  constexpr std::uint64_t kHour = 3600 * std::uint64_t{1'000'000'000};
+  ReplayGuard guard;
+  std::uint64_t sequence = 0;
+  const auto send = [&](std::uint64_t now) {
+    sequence = ReplayGuard::sequence_after(sequence, now);
+    return guard.note(sequence, now);
+  };
+  for (std::uint64_t i = 0; i < 100; ++i) EXPECT_EQ(send(kNow + kHour), Freshness::fresh);
+  EXPECT_EQ(sequence, kNow + kHour + 99) << "one more than the last";
+  for (std::uint64_t i = 0; i < 100; ++i) EXPECT_EQ(send(kNow + i), Freshness::fresh) << i;
+  EXPECT_EQ(guard.note(sequence, kNow), Freshness::replayed);
+  EXPECT_EQ(send(kNow - kSkew / 2), Freshness::fresh);
+  EXPECT_EQ(sequence, kNow + 100) << "a little back, it goes on";
+}
+
 }  // namespace
 }  // namespace tributary::telemetry
