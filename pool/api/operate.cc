@@ -33,12 +33,10 @@ json ask_nodes(const pool::PoolConfig& config, Ask kind,
   for (const pool::PoolNodeConfig& node : config.nodes) {
     json row = {{"node", node.name}, {"state", "up"}};
     try {
-      const pool::LinkTarget target{node.address, node.name, config.name, manifest->fingerprint(),
-                                    token};
+      const pool::LinkTarget target{node.address, node.name, pool::greeted_name(config),
+                                    manifest->fingerprint(), token};
       pool::NodeLink link =
-          kind == Ask::to_change
-              ? pool::NodeLink::to_operate(target, {pool::operate_socket_of(node), operators})
-              : pool::NodeLink(target, pool::LinkUse::operate);
+          pool::NodeLink::to_operate(target, {pool::operate_socket_of(node), operators});
       row.update(json::parse(ask(link)));
     } catch (const std::exception& error) {
       row["state"] = error.what();

@@ -24,8 +24,8 @@ class NodeLink {
   // manifest (two pools of one name), or refuses the token.
   NodeLink(const LinkTarget& target, LinkUse use, Duration connect_time = Duration::seconds(2));
 
-  // For commands: by the node's socket if it lets this user in, else by its address. Throws
-  // StreamError, too, if the node refuses the operators' token. Without one the node refuses
+  // For commands and the status: by the node's socket if it lets this user in, else by its address.
+  // Throws StreamError, too, if the node refuses the operators' token. Without one the node refuses
   // commands.
   static NodeLink to_operate(const LinkTarget& target, const OperatorAccess& access);
 

@@ -82,7 +82,8 @@ void NodeKeeper::advance(std::size_t n, Lock& lock) {
 void NodeKeeper::connect(std::size_t n, Lock& lock) {
   Node& node = nodes_[n];
   const PoolNodeConfig& its = config_.nodes[n];
-  const LinkTarget target{its.address, its.name, config_.name, manifest_.fingerprint(), token_};
+  const LinkTarget target{its.address, its.name, greeted_name(config_), manifest_.fingerprint(),
+                          token_};
   std::optional<ControlLink> link;
   std::string problem;
   lock.unlock();

@@ -222,12 +222,27 @@ const Fields<PoolConfig>& prefetch_fields() {
   return fields;
 }
 
+const Fields<TenantConfig>& tenant_fields() {
+  static const Fields<TenantConfig> fields = {
+      scalar("name", &TenantConfig::name, identifier(), "Each once.", required),
+      scalar("token_file", &TenantConfig::token_file, absolute_path(),
+             "File with a secret that nodes and the tenant's loaders share.", required),
+  };
+  return fields;
+}
+
 const Fields<PoolConfig>& pool_fields() {
   using P = PoolConfig;
   static const Fields<P> fields = {
       scalar("name", &P::name, identifier(), "One for each pool of a network.", required),
       scalar("token_file", &P::token_file, absolute_path(),
-             "File with a secret that nodes and loaders share. Without it keys are given to all."),
+             "File with a secret that nodes and loaders share. Without it and `tenants` keys are "
+             "given to all."),
+      list("tenants", &P::tenants, tenant_fields(), 0, kMaxTenants,
+           "Tenants whose loaders have tokens, keys and places of their own."),
+      scalar("tenant", &P::tenant, identifier(),
+             "Tenant of the loaders that read this file, one of `tenants`. Left out: they have "
+             "`token_file`."),
       scalar(
           "operator_token_file", &P::operator_token_file, absolute_path(),
           "File of mode 0600 with another secret, of nodes and operators: commands may come over "
@@ -278,6 +293,14 @@ void check(const PoolConfig& config, ReadContext& context) {
     if (context.usable(path + ".address") && !addresses.insert(config.nodes[i].address).second)
       context.report(path + ".address", "is another node's address already");
   }
+  std::set<std::string> tenants;
+  for (std::size_t i = 0; i < config.tenants.size(); ++i) {
+    const std::string path = item_path("pool.tenants", i) + ".name";
+    if (context.usable(path) && !tenants.insert(config.tenants[i].name).second)
+      context.report(path, "'" + config.tenants[i].name + "' is another tenant's name already");
+  }
+  if (context.usable("pool.tenant") && !config.tenant.empty() && !tenants.contains(config.tenant))
+    context.report("pool.tenant", "'" + config.tenant + "' is none of `tenants`");
   const ManifestOptions& layout = config.dataset.layout;
   if (context.usable("pool.dataset.format") && context.usable("pool.dataset.record_bytes") &&
       (layout.format == DataFormat::fixed) != (layout.record_bytes != 0))
@@ -285,6 +308,8 @@ void check(const PoolConfig& config, ReadContext& context) {
         "pool.dataset.record_bytes",
         "is for format: fixed, and needed there; allowed: 1 to " + std::to_string(kMaxRecordBytes));
 }
+
+constexpr const char* kTooOpen = "all users may read it; allowed: mode 0600 or 0640";
 
 // The first line of the file; empty without a file. Refused if its mode has one of the `forbidden`
 // bits.
@@ -398,9 +423,24 @@ std::string operate_socket_of(const PoolNodeConfig& node) {
   return beside.size() < sizeof(sockaddr_un::sun_path) ? beside : "";
 }
 
+std::string greeted_name(const PoolConfig& config) {
+  return config.tenant.empty() ? config.name : config.name + "/" + config.tenant;
+}
+
 std::string read_token(const PoolConfig& config) {
-  return read_secret(config.token_file, S_IRWXO,
-                     "all users may read it; allowed: mode 0600 or 0640");
+  std::string file = config.token_file;
+  for (const TenantConfig& tenant : config.tenants)
+    if (tenant.name == config.tenant) file = tenant.token_file;
+  return read_secret(file, S_IRWXO, kTooOpen);
+}
+
+std::map<std::string, std::string> read_tokens(const PoolConfig& config) {
+  std::map<std::string, std::string> tokens;
+  for (const TenantConfig& tenant : config.tenants)
+    tokens[tenant.name] = read_secret(tenant.token_file, S_IRWXO, kTooOpen);
+  if (tokens.empty() || !config.token_file.empty())
+    tokens[""] = read_secret(config.token_file, S_IRWXO, kTooOpen);
+  return tokens;
 }
 
 std::string read_operator_token(const PoolConfig& config) {

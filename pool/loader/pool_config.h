@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -68,9 +69,18 @@ struct DatasetConfig {
   ManifestOptions layout;
 };
 
+inline constexpr std::size_t kMaxTenants = 64;
+
+struct TenantConfig {
+  std::string name;
+  std::string token_file;
+};
+
 struct PoolConfig {
   std::string name;
-  std::string token_file;              // empty: every tenant gets keys
+  std::string token_file;  // empty: without tenants every reader gets keys
+  std::vector<TenantConfig> tenants;
+  std::string tenant;                  // of the processes that load; empty: they have `token_file`
   std::string operator_token_file;     // empty: no commands over the network
   std::vector<std::string> operators;  // users of a node's machine who may give it commands
   TransportKind transport = TransportKind::automatic;
@@ -100,9 +110,14 @@ void store_load_config(const std::string& path, const LoadConfig& load);
 // says. Empty: the path beside its memory is too long for one.
 std::string operate_socket_of(const PoolNodeConfig& node);
 
-// Contents of the token file, without the newline; empty if there is none. Both throw
+// How a reader names its pool to a node: NAME, or NAME/TENANT.
+std::string greeted_name(const PoolConfig& config);
+
+// Contents of token files, without the newline; empty if there is none. All throw
 // std::runtime_error that names the file. The operators' file is of mode 0600.
-std::string read_token(const PoolConfig& config);
+std::string read_token(const PoolConfig& config);  // of `tenant`
+// Tokens of all that may read, by tenant; the empty one is without a tenant.
+std::map<std::string, std::string> read_tokens(const PoolConfig& config);
 std::string read_operator_token(const PoolConfig& config);
 
 }  // namespace tributary::pool

@@ -44,6 +44,7 @@ class Leases {
   // The generation that every reader has seen; the largest number if there is no reader.
   [[nodiscard]] std::uint64_t least_seen() const;
   [[nodiscard]] std::size_t count() const { return leases_.size(); }
+  [[nodiscard]] bool has(std::uint64_t lease) const { return leases_.contains(lease); }
   [[nodiscard]] std::uint64_t waiting_bytes() const { return waiting_bytes_; }
   [[nodiscard]] Duration length() const { return length_; }
 

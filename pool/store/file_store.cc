@@ -48,7 +48,8 @@ bool is_link(int folder, const std::string& name) {
 
 }  // namespace
 
-FileStore::FileStore(std::string directory) : directory_(std::move(directory)) {
+FileStore::FileStore(std::string directory, const ListingLimits& limits)
+    : directory_(std::move(directory)), limits_(limits) {
   if (directory_.empty() || directory_[0] != '/')
     throw std::invalid_argument("store 'file://" + directory_ + "' is no absolute path");
   while (directory_.size() > 1 && directory_.back() == '/') directory_.pop_back();
@@ -74,11 +75,13 @@ const std::string& FileStore::root() {
 // walk is in.
 class FileStore::Walk {
  public:
-  Walk(std::string root, LeftOut& left_out) : root_(std::move(root)), left_out_(left_out) {}
+  Walk(std::string root, const ListingLimits& limits, LeftOut& left_out)
+      : root_(std::move(root)), count_(limits), left_out_(left_out) {}
 
   // `name` ends with '/' or is empty; `real` is the folder's path below the tree's, without links.
   void folder(const fs::path& path, const std::string& name, const std::string& real) {
     struct stat status {};
+    count_.add_folder(root_);
     if (stat(path.c_str(), &status) != 0) fail(path, errno);
     inside_.emplace_back(status.st_dev, status.st_ino);
     std::error_code error;
@@ -94,6 +97,7 @@ class FileStore::Walk {
  private:
   void entry(const fs::path& path, const std::string& name, std::string real) {
     struct stat status {};
+    count_.add_entry(root_);
     if (lstat(path.c_str(), &status) != 0) fail(path, errno);
     if (S_ISLNK(status.st_mode) && !follow(path, name, status, real)) return;
     const std::pair folder_id(status.st_dev, status.st_ino);
@@ -128,6 +132,7 @@ class FileStore::Walk {
   }
 
   const std::string root_;
+  ListingCount count_;
   LeftOut& left_out_;
   std::vector<StoreObject> found_;
   std::vector<std::pair<dev_t, ino_t>> inside_;  // from the tree's folder to the current one
@@ -136,7 +141,7 @@ class FileStore::Walk {
 std::vector<StoreObject> FileStore::list(const Retry& retry) {
   auto out = retry.run(directory_, 0, [this] {
     left_out_ = {};
-    Walk walk(root(), left_out_);
+    Walk walk(root(), limits_, left_out_);
     walk.folder(directory_, "", "");
     return walk.take();
   });
@@ -217,7 +222,7 @@ void FileStore::read_bytes(int file, const std::string& path, std::uint64_t offs
 }
 
 std::unique_ptr<Store> FileStore::clone() const {
-  return std::make_unique<FileStore>(directory_);
+  return std::make_unique<FileStore>(directory_, limits_);
 }
 
 }  // namespace tributary::pool

@@ -9,6 +9,7 @@
 
 #include <string>
 
+#include "pool/store/listing_count.h"
 #include "pool/store/store.h"
 
 namespace tributary::pool {
@@ -16,7 +17,7 @@ namespace tributary::pool {
 class FileStore : public Store {
  public:
   // Throws std::invalid_argument unless `directory` is an absolute path.
-  explicit FileStore(std::string directory);
+  explicit FileStore(std::string directory, const ListingLimits& limits = {});
   ~FileStore() override;
   FileStore(const FileStore&) = delete;
   FileStore& operator=(const FileStore&) = delete;
@@ -40,6 +41,7 @@ class FileStore : public Store {
   void close_object();
 
   std::string directory_;
+  ListingLimits limits_;
   std::string root_;  // see root()
   // The file read last: records of a shard are read one after the other.
   std::string open_name_;

@@ -100,6 +100,7 @@ std::vector<StoreObject> S3Store::list(const Retry& retry) {
   std::string token;
   std::set<std::string> tokens;
   int empty_pages = 0;
+  ListingCount count(options_.listing);
   do {
     // Sorted by name, as the signature requires.
     std::string query = "?";
@@ -110,6 +111,7 @@ std::vector<StoreObject> S3Store::list(const Retry& retry) {
       return parse_s3_page(http_.get_text(request(query), kMostPage).body);
     });
     for (StoreObject& object : page.objects) {
+      count.add_entry(options_.bucket);
       if (!object.name.starts_with(prefix)) continue;
       if (object.name.ends_with('/')) {  // a folder's marker, which is empty
         if (object.bytes != 0) left_out_.add(object.name, "is a folder by its name, and has data");

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "pool/store/http.h"
+#include "pool/store/listing_count.h"
 
 namespace tributary::pool {
 
@@ -17,6 +18,7 @@ struct S3Options {
   std::string key;     // access key; empty: requests are not signed
   std::string secret;
   std::string session_token;
+  ListingLimits listing = {};
 };
 
 // One page of ListObjectsV2's XML. Throws StoreError if it is not a whole one.

@@ -75,11 +75,11 @@ HttpRequest WebHdfsStore::request(const std::string& path, const std::string& qu
   return request;
 }
 
-void WebHdfsStore::list_directory(const Retry& retry, const std::string& below, int depth,
-                                  std::vector<StoreObject>& out) {
+void WebHdfsStore::list_directory(Listing& listing, const std::string& below, int depth) {
   const HttpRequest asked = request(below.empty() ? "" : "/" + below, "op=LISTSTATUS");
   if (depth > kMostDepth) throw StoreError(StoreFault::refused, asked.url + ": folders too deep");
-  const json answer = retry.run(asked.url, version_of(asked.url), [&] {
+  listing.count.add_folder(asked.url);
+  const json answer = listing.retry.run(asked.url, version_of(asked.url), [&] {
     return parse(http_.get_text(asked, kMostListing).body, asked.url);
   });
   const json* list = nullptr;
@@ -88,6 +88,7 @@ void WebHdfsStore::list_directory(const Retry& retry, const std::string& below, 
   if (list == nullptr || !list->is_array())
     throw StoreError(StoreFault::refused, asked.url + ": the answer is no listing");
   for (const json& status : *list) {
+    listing.count.add_entry(asked.url);
     const std::string suffix = text_of(status, "pathSuffix", asked.url);
     const std::string name = below.empty() ? suffix : below + "/" + suffix;
     const std::string type = text_of(status, "type", asked.url);
@@ -96,24 +97,24 @@ void WebHdfsStore::list_directory(const Retry& retry, const std::string& below, 
       continue;
     }
     if (type == "DIRECTORY") {
-      if (!suffix.empty()) list_directory(retry, name, depth + 1, out);
+      if (!suffix.empty()) list_directory(listing, name, depth + 1);
     } else if (type != "FILE") {
       left_out_.add(name, "is neither a file nor a folder, but " + type);
     } else {
       StoreObject object = object_of(status, asked.url);
       object.name = name;
-      out.push_back(std::move(object));
+      listing.found.push_back(std::move(object));
     }
   }
 }
 
 std::vector<StoreObject> WebHdfsStore::list(const Retry& retry) {
-  std::vector<StoreObject> out;
+  Listing listing{retry, ListingCount(options_.listing), {}};
   left_out_ = {};
-  list_directory(retry, "", 0, out);
-  std::sort(out.begin(), out.end(),
+  list_directory(listing, "", 0);
+  std::sort(listing.found.begin(), listing.found.end(),
             [](const StoreObject& a, const StoreObject& b) { return a.name < b.name; });
-  return out;
+  return std::move(listing.found);
 }
 
 void WebHdfsStore::check_version(const StoreObject& object) {

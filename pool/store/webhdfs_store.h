@@ -11,6 +11,7 @@
 #include <string>
 
 #include "pool/store/http.h"
+#include "pool/store/listing_count.h"
 
 namespace tributary::pool {
 
@@ -19,6 +20,7 @@ struct WebHdfsOptions {
   std::string directory;  // begins with '/', no '/' at the end
   std::string user;       // empty: no user is named
   std::string scheme = "http";
+  ListingLimits listing = {};
 };
 
 class WebHdfsStore : public Store {
@@ -31,8 +33,12 @@ class WebHdfsStore : public Store {
 
  private:
   [[nodiscard]] HttpRequest request(const std::string& path, const std::string& query) const;
-  void list_directory(const Retry& retry, const std::string& below, int depth,
-                      std::vector<StoreObject>& out);
+  struct Listing {
+    const Retry& retry;
+    ListingCount count;
+    std::vector<StoreObject> found;
+  };
+  void list_directory(Listing& listing, const std::string& below, int depth);
   // Throws StoreError unless the file has the length and the time of `object` now.
   void check_version(const StoreObject& object);
 

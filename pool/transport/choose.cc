@@ -63,7 +63,7 @@ TransportKind choose_transport(const std::string& host) {
 std::unique_ptr<MemoryServer> serve_memory(TransportKind kind, const std::string& host,
                                            const LocalMemory& memory) {
   if (kind == TransportKind::automatic) kind = choose_transport(host);
-  if (kind == TransportKind::verbs) return serve_by_verbs(host, memory.bytes);
+  if (kind == TransportKind::verbs) return serve_by_verbs(host, memory);
   if (kind == TransportKind::mapped) return serve_by_mapping(memory);
   return serve_by_fabric(kind, host, memory.bytes);
 }

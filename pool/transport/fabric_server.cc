@@ -1,4 +1,6 @@
 // A node's memory over libfabric. Its progress is manual: a thread of the server drives it.
+//
+// Each permit has a registration, and so a key, of its own: 64 random bits. These pin no memory.
 #include <rdma/fi_errno.h>
 
 #include <algorithm>
@@ -16,18 +18,9 @@ namespace {
 class FabricServer : public MemoryServer {
  public:
   FabricServer(TransportKind kind, const std::string& host, std::span<std::byte> memory)
-      : endpoint_(kind, host, kind == TransportKind::tcp) {
-    std::random_device random;
-    const std::uint64_t wanted_key = std::uint64_t{random()} << 32 | random();
-    fid_mr* region = nullptr;
-    check_fabric(
-        fi_mr_reg(endpoint_.domain.get(), memory.data(), memory.size(), FI_REMOTE_READ, 0,
-                  wanted_key, 0, &region, nullptr),
-        std::string(name_of(kind)) + ": registering " + std::to_string(memory.size()) + " bytes");
-    region_.reset(region);
+      : bytes_(memory), endpoint_(kind, host, kind == TransportKind::tcp) {
     memory_.transport = kind;
     memory_.bytes = memory.size();
-    memory_.key = fi_mr_key(region);
     const bool by_address = (endpoint_.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
     memory_.base = by_address ? reinterpret_cast<std::uintptr_t>(memory.data()) : 0;
     std::size_t length = 256;
@@ -42,9 +35,33 @@ class FabricServer : public MemoryServer {
     thread_.join();
   }
 
-  [[nodiscard]] const RemoteMemory& memory() const override { return memory_; }
+  [[nodiscard]] TransportKind kind() const override { return memory_.transport; }
+
+  std::unique_ptr<ReadPermit> admit(const std::string&) override {
+    auto permit = std::make_unique<Permit>();
+    fid_mr* region = nullptr;
+    check_fabric(fi_mr_reg(endpoint_.domain.get(), bytes_.data(), bytes_.size(), FI_REMOTE_READ, 0,
+                           draw_key(), 0, &region, nullptr),
+                 std::string(name_of(memory_.transport)) + ": registering " +
+                     std::to_string(bytes_.size()) + " bytes");
+    permit->region.reset(region);
+    permit->remote = memory_;
+    permit->remote.key = fi_mr_key(region);
+    return permit;
+  }
 
  private:
+  struct Permit : ReadPermit {
+    [[nodiscard]] const RemoteMemory& memory() const override { return remote; }
+    FidPtr<fid_mr> region;
+    RemoteMemory remote;
+  };
+
+  static std::uint64_t draw_key() {
+    std::random_device random;
+    return std::uint64_t{random()} << 32 | random();
+  }
+
   // Other nodes' reads complete without an entry here; entries are errors of broken connections.
   void serve() {
     std::array<fi_cq_entry, 16> entries{};
@@ -74,9 +91,9 @@ class FabricServer : public MemoryServer {
     }
   }
 
+  const std::span<std::byte> bytes_;
   FabricEndpoint endpoint_;
-  FidPtr<fid_mr> region_;
-  RemoteMemory memory_;
+  RemoteMemory memory_;                // without a key
   std::atomic<bool> stopping_{false};  // set by the destructor, read by the thread
   std::thread thread_;
 };

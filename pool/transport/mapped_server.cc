@@ -79,9 +79,20 @@ class MappedServer : public MemoryServer {
     thread_.join();
   }
 
-  [[nodiscard]] const RemoteMemory& memory() const override { return memory_; }
+  [[nodiscard]] TransportKind kind() const override { return TransportKind::mapped; }
+
+  // A descriptor that was handed out cannot be taken back: one key is as good as several.
+  std::unique_ptr<ReadPermit> admit(const std::string&) override {
+    return std::make_unique<Permit>(memory_);
+  }
 
  private:
+  struct Permit : ReadPermit {
+    explicit Permit(RemoteMemory memory) : remote(std::move(memory)) {}
+    [[nodiscard]] const RemoteMemory& memory() const override { return remote; }
+    const RemoteMemory remote;
+  };
+
   void serve() {
     for (bool goes_on = true; goes_on;) {
       try {

@@ -1,6 +1,7 @@
 // Reads of a node's memory by a loader, over any transport (L2).
 //
-//   node:    serve_memory()  ──▶ RemoteMemory, which the node's control connection hands out
+//   node:    serve_memory()  ──▶ MemoryServer ──admit()──▶ ReadPermit, one for each reader
+//                                   its RemoteMemory goes to the reader by the control connection
 //   loader:  ReadDomain ──connect(RemoteMemory)──▶ NodeReader ──post()/poll()──▶ completions
 //
 //   verbs         RC READ by rdmacm: the node's CPU takes no part
@@ -42,17 +43,28 @@ struct RemoteMemory {
 };
 
 // Memory of a node. `file` is the file that `bytes` maps from its beginning; -1: there is none, and
-// `mapped` is not possible.
+// `mapped` is not possible. `tenants`: names of those whose readers may be admitted.
 struct LocalMemory {
   std::span<std::byte> bytes;
   int file = -1;
+  std::vector<std::string> tenants = {""};
 };
 
-// Registered memory, readable for holders of the key, until it is destroyed.
+// One reader's right to read a node's memory. With its end, verbs and libfabric's transports let
+// the reader read no more; a mapping stays until the reader drops it.
+class ReadPermit {
+ public:
+  virtual ~ReadPermit() = default;
+  [[nodiscard]] virtual const RemoteMemory& memory() const = 0;
+};
+
+// Registered memory, readable for those who are admitted, until it is destroyed: after its permits.
 class MemoryServer {
  public:
   virtual ~MemoryServer() = default;
-  [[nodiscard]] virtual const RemoteMemory& memory() const = 0;
+  [[nodiscard]] virtual TransportKind kind() const = 0;
+  // A reader of the tenant. Any thread. Throws TransportError.
+  virtual std::unique_ptr<ReadPermit> admit(const std::string& tenant) = 0;
 };
 
 // `automatic`: verbs if there is a device for `host`, else mapped for a loopback address, else tcp.

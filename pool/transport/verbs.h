@@ -4,6 +4,7 @@
 
 #include <rdma/rdma_cma.h>
 
+#include <array>
 #include <memory>
 #include <string>
 
@@ -32,12 +33,15 @@ struct VerbsFree {
 template <typename T>
 using VerbsPtr = std::unique_ptr<T, VerbsFree>;
 
+// A secret behind the node's address, which a reader's request to connect has to bear.
+using Ticket = std::array<std::byte, 16>;
+
 // Throws TransportError: "WHAT: errno's text".
 [[noreturn]] void fail_verbs(const std::string& what);
 
 // True if an RDMA device has this address.
 bool verbs_has(const std::string& host);
-std::unique_ptr<MemoryServer> serve_by_verbs(const std::string& host, std::span<std::byte> memory);
+std::unique_ptr<MemoryServer> serve_by_verbs(const std::string& host, const LocalMemory& memory);
 std::unique_ptr<ReadDomain> make_verbs_domain();
 
 }  // namespace tributary::pool

@@ -1,11 +1,17 @@
 // RC READ from nodes: queue pairs by librdmacm, targets registered with every device in use.
+//
+// A queue pair ends with the reader's permit. The node's device is then silent, and the reader
+// learns it twice: by the connection manager's message, which may be lost, and by reads that have
+// been tried often enough.
 #include <poll.h>
+#include <sys/epoll.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 
+#include "pool/transport/file.h"
 #include "pool/transport/verbs.h"
 #include "pool/transport/verbs_region.h"
 
@@ -16,6 +22,8 @@ constexpr int kConnectMs = 5000;
 constexpr std::uint32_t kMostReadsInFlight = 256;
 // The most READs that a queue pair has outstanding on the wire; devices allow 16 to 128.
 constexpr int kMostOutstanding = 16;
+// The kernel's soft RoCE tries for ever where 7, the largest number, is asked for.
+constexpr int kTriesOfRead = 6;
 
 class Registered : public RegisteredBuffer {
  public:
@@ -38,9 +46,12 @@ class VerbsReader : public NodeReader {
       fail_verbs("verbs: rdma_create_id");
     id_.reset(id);
     sockaddr_storage address{};
-    if (memory.address.size() > sizeof address || memory.address.size() < sizeof(sockaddr_in))
+    if (memory.address.size() > sizeof address + sizeof ticket_ ||
+        memory.address.size() < sizeof(sockaddr_in) + sizeof ticket_)
       throw TransportError("verbs: the node's field 'address' means nothing here");
-    std::memcpy(&address, memory.address.data(), memory.address.size());
+    const std::size_t length = memory.address.size() - sizeof ticket_;
+    std::memcpy(&address, memory.address.data(), length);
+    std::memcpy(&ticket_, memory.address.data() + length, sizeof ticket_);
     if (rdma_resolve_addr(id, nullptr, reinterpret_cast<sockaddr*>(&address), kConnectMs) != 0)
       fail_verbs("verbs: resolving the node's address");
     expect(RDMA_CM_EVENT_ADDR_RESOLVED);
@@ -73,7 +84,7 @@ class VerbsReader : public NodeReader {
   }
 
   std::size_t poll(std::span<Completion> out) override {
-    acknowledge_events();
+    take_events();
     std::array<ibv_wc, 64> works{};
     const int got = ibv_poll_cq(completions_.get(),
                                 static_cast<int>(std::min(out.size(), works.size())), works.data());
@@ -87,7 +98,7 @@ class VerbsReader : public NodeReader {
   // A completion between the last poll() and the arming raises no event. So the first call arms,
   // and returns that poll() must be called again.
   [[nodiscard]] int wait_file() override {
-    if (armed_) return notices_->fd;
+    if (armed_) return waits_.get();
     if (ibv_req_notify_cq(completions_.get(), 0) != 0) fail_verbs("verbs: arming completions");
     armed_ = true;
     return -1;
@@ -118,16 +129,37 @@ class VerbsReader : public NodeReader {
     rdma_conn_param asked{};
     asked.initiator_depth =
         static_cast<std::uint8_t>(std::clamp(device.max_qp_init_rd_atom, 1, kMostOutstanding));
-    asked.retry_count = 7;
+    asked.private_data = ticket_.data();
+    asked.private_data_len = sizeof ticket_;
+    asked.retry_count = kTriesOfRead;
     asked.rnr_retry_count = 7;
     if (rdma_connect(id_.get(), &asked) != 0) fail_verbs("verbs: connecting to the node");
     expect(RDMA_CM_EVENT_ESTABLISHED);
+    watch(notices_->fd);
+    watch(channel_->fd);
   }
 
-  void acknowledge_events() {
+  void watch(int file) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.fd = file;
+    if (epoll_ctl(waits_.get(), EPOLL_CTL_ADD, file, &event) != 0) fail_verbs("verbs: epoll");
+  }
+
+  // Throws once the connection has ended.
+  void take_events() {
     if (!armed_) return;
-    pollfd fd{notices_->fd, POLLIN, 0};
-    if (::poll(&fd, 1, 0) <= 0) return;
+    std::array<epoll_event, 2> ready{};
+    const int count = epoll_wait(waits_.get(), ready.data(), ready.size(), 0);
+    for (int i = 0; i < count; ++i) {
+      if (ready[i].data.fd == notices_->fd)
+        take_notice();
+      else
+        throw TransportError("verbs: the node has ended the connection");
+    }
+  }
+
+  void take_notice() {
     ibv_cq* queue = nullptr;
     void* context = nullptr;
     if (ibv_get_cq_event(notices_.get(), &queue, &context) != 0) return;
@@ -152,9 +184,11 @@ class VerbsReader : public NodeReader {
 
   std::shared_ptr<Registry> registry_;
   RemoteMemory memory_;
+  Ticket ticket_{};
   EventChannel channel_;
   VerbsPtr<ibv_comp_channel> notices_;
-  bool armed_ = false;  // the next completion raises an event
+  File waits_{epoll_create1(EPOLL_CLOEXEC)};  // readable where one of the two above is
+  bool armed_ = false;                        // the next completion raises an event
   VerbsPtr<ibv_cq> completions_;
   CmId id_;  // after the queue, which its queue pair uses
   ibv_pd* domain_ = nullptr;

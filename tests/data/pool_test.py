@@ -4,6 +4,7 @@ import json
 import os
 import random
 import struct
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -11,9 +12,10 @@ from pathlib import Path
 import numpy
 import pytest
 
-from bed import PoolBed, package
+from bed import BUILD, PoolBed, package
 from records import RECORDS, record, write_files
 from stores import WebHdfs
+from testbed.tree import binary
 
 package()
 from tributary.data import LoadError, Pool, PoolDataset, PoolLoader  # noqa: E402
@@ -351,6 +353,37 @@ def test_two_pools_of_one_name_are_told_apart(tmp_path, bed):
     pool = Pool(other / "pool.yaml")
     assert bytes(pool.get_batch([2])[0]) == record(2), "from its store"
     assert "two pools of one name" in pool.nodes()[0]["problem"]
+
+
+def test_l4_tenants_read_by_tokens_of_their_own_until_their_leases_end(tmp_path, files):
+    tenants = "  tenants:\n"
+    for name in ("one", "other"):
+        token = tmp_path / name
+        token.write_text(f"0123456789abcdef-{name}\n")
+        token.chmod(0o600)
+        tenants += f"    - {{name: {name}, token_file: {token}}}\n"
+    with PoolBed(tmp_path, f"file://{files}", nodes=1, transport="tcp", extra=tenants) as bed:
+        bed.ready()  # by the node's socket, without a tenant
+        without = Pool(bed.config)
+        epoch_of(PoolLoader(PoolDataset(without), batch=32))
+        assert without.stats()["hits"] == 0 and "allowed: loaders with `tenant`" in without.nodes()[0]["problem"]
+        configs = [tmp_path / f"{name}.yaml" for name in ("one", "other")]
+        for config in configs:
+            config.write_text(f"{bed.config.read_text()}  tenant: {config.stem}\n")
+            pool = Pool(config)
+            epoch_of(PoolLoader(PoolDataset(pool), batch=32))
+            assert pool.stats()["hits"] == RECORDS
+        doors = subprocess.run([binary(BUILD, "read_records"), "doors", *configs], capture_output=True, text=True,
+                               timeout=300, check=False)
+        assert (doors.returncode, doors.stdout.splitlines()) == (0, [
+            "doors: a tenant's key is another's: refused",
+            "doors: no permit: refused",
+            "doors: own key: read",
+            "doors: another tenant's own key: read",
+            "doors: own key after the lease: refused",
+            "doors: own permit after the lease: refused",
+            "doors: own key after the lease, asleep: refused",
+        ]), doors.stderr
 
 
 def test_torch_dataloader_takes_the_dataset_as_it_is(bed):

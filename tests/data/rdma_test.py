@@ -56,6 +56,31 @@ CONNECTED = f"""
 nc {NODE} 9000 </dev/null
 until nc {NODE} 9001 </dev/null; do true; done
 """
+DOORS = f"""
+mkdir /data
+chmod 600 /one.token /other.token
+read_records doors /one.yaml /other.yaml
+echo "loader: ended $?"
+nc {NODE} 9002 </dev/null
+"""
+SERVE_TENANTS = """
+chmod 600 /one.token /other.token
+touch -d @1700000000 /data/records.bin
+mkdir -p /dev/shm && mount -t tmpfs -o size=16m none /dev/shm
+mkfifo /ready
+tributary-poold --config /pool.yaml --node a --ready-fd 3 3>/ready &
+node=$!
+read line </ready
+echo "node: filled"
+nc -l -p 9002 </dev/null >/dev/null
+kill $node
+wait $node
+"""
+TENANTS = """  eviction: {lease: 600s}
+  tenants:
+    - {name: one, token_file: /one.token}
+    - {name: other, token_file: /other.token}
+"""
 
 
 def pool_library(build):
@@ -68,24 +93,30 @@ def ticks(machine, when):
     return sum(map(int, found[0]))
 
 
-def test_l2_rc_read_of_ten_thousand_records_without_the_nodes_cpu(tmp_path):
-    build = build_directory()
-    reader = binary(build, "read_records")
+def make_data(tmp_path, build):
+    """(the records, the manifest) as the machines have them."""
     data = tmp_path / "data"
     data.mkdir()
-    subprocess.run([reader, "make", data / "records.bin", str(RECORDS), str(BYTES)], check=True)
-    os.utime(data / "records.bin", (1_700_000_000, 1_700_000_000))  # archives keep whole seconds
+    records = data / "records.bin"
+    subprocess.run([binary(build, "read_records"), "make", records, str(RECORDS), str(BYTES)], check=True)
+    os.utime(records, (1_700_000_000, 1_700_000_000))  # archives keep whole seconds
     (tmp_path / "pool.yaml").write_text(
         CONFIG.replace("/data", str(data)).replace("/manifest", str(tmp_path / "manifest")))
-    client = binary(build, "tributary")
-    subprocess.run([client, "pool", "fill", "--manifest", "--config", tmp_path / "pool.yaml"], check=True)
-    (tmp_path / "pool.yaml").write_text(CONFIG)
-    files = {"/pool.yaml": tmp_path / "pool.yaml", "/manifest": tmp_path / "manifest"}
+    subprocess.run([binary(build, "tributary"), "pool", "fill", "--manifest", "--config", tmp_path / "pool.yaml"],
+                   check=True)
+    return records, tmp_path / "manifest"
+
+
+def test_l2_rc_read_of_ten_thousand_records_without_the_nodes_cpu(tmp_path):
+    build = build_directory()
+    reader, client = binary(build, "read_records"), binary(build, "tributary")
+    records, manifest = make_data(tmp_path, build)
+    files = {"/pool.yaml": CONFIG, "/manifest": manifest}
     with Loop() as loop, RunDirectory() as run:
         cable = run / "cable.sock"
         node = RdmaGuest(loop, run, "node", cable, True, NODE, SERVE,
                          [binary(build, "tributary-poold"), client, pool_library(build)],  # the latter for what it needs
-                         {**files, "/data/records.bin": data / "records.bin",
+                         {**files, "/data/records.bin": records,
                           "/usr/lib/libtributary-pool.so.0": pool_library(build)})
         with node:
             node.process.wait_line("node: filled", LIMIT_S)
@@ -102,3 +133,31 @@ def test_l2_rc_read_of_ten_thousand_records_without_the_nodes_cpu(tmp_path):
             print(f"the node's process used {used} ticks for {RECORDS} records")
             assert used <= 20, f"{used} ticks of the node's process for {RECORDS} records"
             node.process.wait_line("guest: ended 0", LIMIT_S)
+
+
+def test_l4_a_tenants_key_and_a_permit_that_has_ended_read_nothing(tmp_path):
+    build = build_directory()
+    records, manifest = make_data(tmp_path, build)
+    files = {"/manifest": manifest, "/one.token": "0123456789abcdef-one\n", "/other.token": "0123456789abcdef-other\n"}
+    configs = {f"/{tenant}.yaml": f"{CONFIG}{TENANTS}  tenant: {tenant}\n" for tenant in ("one", "other")}
+    with Loop() as loop, RunDirectory() as run:
+        cable = run / "cable.sock"
+        node = RdmaGuest(loop, run, "node", cable, True, NODE, SERVE_TENANTS, [binary(build, "tributary-poold")],
+                         {**files, "/pool.yaml": CONFIG + TENANTS, "/data/records.bin": records})
+        with node:
+            node.process.wait_line("node: filled", LIMIT_S)
+            with RdmaGuest(loop, run, "loader", cable, False, LOADER, DOORS, [binary(build, "read_records")],
+                           {**files, **configs}) as loader:
+                loader.process.wait_line("loader: ended", LIMIT_S)
+                said = loader.process.text()
+                assert re.findall("doors: (.*?)\r?\n", said) == [
+                    "a tenant's key is another's: refused",
+                    "another tenant's key: refused",
+                    "no permit: refused",
+                    "own key: read",
+                    "another tenant's own key: read",
+                    "own key after the lease: refused",
+                    "own permit after the lease: refused",
+                    "own key after the lease, asleep: refused",
+                ], said + node.process.text()
+                node.process.wait_line("guest: ended 0", LIMIT_S)

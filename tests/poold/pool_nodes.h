@@ -113,7 +113,8 @@ class PoolNodes : public testing::Test {
   LinkTarget target_of(std::size_t node) {
     const ManifestFile manifest(config_.dataset.manifest);
     const PoolNodeConfig& its = config_.nodes[node];
-    return {its.address, its.name, config_.name, manifest->fingerprint(), read_token(config_)};
+    return {its.address, its.name, greeted_name(config_), manifest->fingerprint(),
+            read_token(config_)};
   }
   NodeLink link(std::size_t node, LinkUse use = LinkUse::operate) {
     return NodeLink(target_of(node), use);

@@ -7,6 +7,8 @@
 //   read_records repeat CONFIG BATCH         reads batches in random order until SIGTERM, whatever
 //                                            the nodes do; says now and then, in JSON, how many
 //                                            records were right and wrong, and batches failed
+//   read_records doors CONFIG CONFIG         reads that the node has to refuse, by readers of two
+//                                            tenants
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -21,6 +23,7 @@
 
 #include "core/prng.h"
 #include "pool/loader/loader.h"
+#include "tests/poold/try_doors.h"
 
 namespace {
 
@@ -153,12 +156,13 @@ int main(int argc, char** argv) {
       return read(words[1], std::stoull(words[2]), words[3]) ? 0 : 1;
     if (words.size() == 3 && words[0] == "repeat")
       return repeat(words[1], std::stoull(words[2])) ? 0 : 1;
+    if (words.size() == 3 && words[0] == "doors") return try_doors(words[1], words[2]) ? 0 : 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "read_records: %s\n", error.what());
     return 1;
   }
   std::fprintf(stderr,
                "usage: read_records make FILE RECORDS BYTES | read CONFIG BATCH COMMAND | "
-               "repeat CONFIG BATCH\n");
+               "repeat CONFIG BATCH | doors CONFIG CONFIG\n");
   return 2;
 }

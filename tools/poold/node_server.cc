@@ -24,8 +24,6 @@ using namespace pool;  // all that it serves
 constexpr int kPauseMs = 100;
 constexpr int kTurnMs = 100;  // the acceptor's, for the watchdog
 constexpr Duration kSendTime = Duration::seconds(10);
-// Connections end a greeting that takes longer than theirs.
-constexpr Duration kGreetTime = Duration::seconds(10);
 // A connection that asks nothing costs nothing: its thread sleeps until the node or the peer ends
 // it.
 constexpr Duration kRest = Duration::seconds(3600);
@@ -68,7 +66,8 @@ NodeServer::NodeServer(const PoolConfig& config, std::size_t node,
       config_(config),
       node_(node),
       manifest_(config.dataset.manifest),
-      token_(read_token(config)),
+      tokens_(read_tokens(config)),
+      places_each_(std::max<std::size_t>(limits.readers / tokens_.size(), 1)),
       operator_token_(read_operator_token(config)),
       placement_(config.placed_nodes(), config.replicas, manifest_->group_shift()),
       memory_(memory_options(config.nodes[node])),
@@ -79,7 +78,10 @@ NodeServer::NodeServer(const PoolConfig& config, std::size_t node,
   const std::string host = split_address(config.nodes[node].address).first;
   const TransportKind kind =
       config.transport == TransportKind::automatic ? choose_transport(host) : config.transport;
-  if (const auto problem = memlock_problem(memory_.bytes().size());
+  LocalMemory memory{memory_.bytes(), memory_.file(), {}};
+  for (const auto& [tenant, token] : tokens_) memory.tenants.push_back(tenant);
+  // Each tenant's registration counts.
+  if (const auto problem = memlock_problem(memory.bytes.size() * memory.tenants.size());
       problem && kind == TransportKind::verbs)
     throw std::runtime_error(*problem);
   cache_.emplace(memory_.bytes(),
@@ -91,7 +93,7 @@ NodeServer::NodeServer(const PoolConfig& config, std::size_t node,
     if (placement_.owners(id).contains(node_))
       own_records_ += std::min(group, manifest_->records() - id);
   prefetcher_ = std::make_unique<Prefetcher>(*store_, *manifest_, config.fill);
-  served_ = serve_memory(kind, host, {memory_.bytes(), memory_.file()});
+  served_ = serve_memory(kind, host, memory);
   if (const std::string path = operate_socket_of(config.nodes[node]); !path.empty())
     operators_.emplace(path, operators_of(config.operators));
   listener_ = listen_at(config.nodes[node].address);
@@ -112,7 +114,7 @@ NodeServer::~NodeServer() {
 }
 
 const char* NodeServer::transport() const {
-  return name_of(served_->memory().transport);
+  return name_of(served_->kind());
 }
 
 // Where no descriptor is left, a connection cannot be accepted, and the listener stays ready.
@@ -138,6 +140,7 @@ void NodeServer::listen() {
     if (ready[0].revents != 0) accept_from(listener_, false);
     if (ready[1].revents != 0) accept_from(local, true);
     connections_.tidy(now());
+    end_silent();
   }
 }
 
@@ -171,93 +174,13 @@ void NodeServer::serve(Connections::Connection& connection, MessageStream& strea
   } catch (const std::exception&) {
     // Closed, or no message of ours: the connection is of no more use.
   }
-  if (peer.lease != 0) end_lease(peer.lease);
-}
-
-void NodeServer::end_lease(std::uint64_t lease) {
-  const std::lock_guard lock(mutex_);
-  try {
-    cache_->leases().close(lease);
-    cache_->tidy(now());
-  } catch (const std::bad_alloc&) {
-    // A later call tidies up.
-  }
+  leave(peer);
 }
 
 Message NodeServer::deny(std::string text) {
   const std::lock_guard lock(mutex_);
   ++denied_;
   return Failure{std::move(text)};
-}
-
-bool NodeServer::greet(MessageStream& stream, Peer& peer) {
-  const auto first = stream.receive(kGreetTime);
-  const Hello* const hello = first ? std::get_if<Hello>(&*first) : nullptr;
-  if (hello == nullptr) return false;
-  const auto refuse = [&](const std::string& text) {
-    stream.send(deny(text), kSendTime);
-    return false;
-  };
-  if (hello->version != kProtocolVersion)
-    return refuse("speaks version " + std::to_string(kProtocolVersion) + " of the protocol, not " +
-                  std::to_string(hello->version));
-  if (hello->pool != config_.name)
-    return refuse("is of pool '" + config_.name + "', not of '" + hello->pool + "'");
-  if (hello->manifest != manifest_->fingerprint())
-    return refuse("has another manifest for pool '" + config_.name +
-                  "': two pools of one name, or a manifest that was made again for one side alone");
-  Challenge challenge{draw_nonce(), {}};
-  peer.nonce = hello->nonce;
-  peer.nodes_nonce = challenge.nonce;
-  challenge.proof = prove(token_, Role::node, hello->nonce, challenge.nonce);
-  stream.send(challenge, kSendTime);
-  const auto second = stream.receive(kGreetTime);
-  const Proof* const proof = second ? std::get_if<Proof>(&*second) : nullptr;
-  if (proof == nullptr) return false;
-  if (!same(proof->proof, prove(token_, Role::reader, hello->nonce, challenge.nonce)))
-    return refuse("refuses the token; allowed: that of the pool's token_file");
-  const RemoteMemory& memory = served_->memory();
-  Welcome welcome{node().name,
-                  cache_->segment().incarnation(),
-                  memory.base,
-                  memory.bytes,
-                  memory.key,
-                  name_of(memory.transport),
-                  memory.address,
-                  0,
-                  0,
-                  static_cast<std::uint64_t>(config_.cache.lease.to_ns() / 1'000'000)};
-  {
-    const std::lock_guard lock(mutex_);
-    welcome.generation = cache_->generation();
-    if (proof->reads != 0) welcome.lease = peer.lease = cache_->leases().open(0, now());
-  }
-  stream.send(welcome, kSendTime);
-  return true;
-}
-
-// A connection has one lease, which ends with it, and renews no other's: leases of clients that are
-// gone would hold dropped memory back.
-Message NodeServer::renew(const Renew& wish, std::uint64_t& lease) {
-  if (lease == 0) return Failure{"has no lease; allowed: connections of readers"};
-  const std::lock_guard lock(mutex_);
-  Renewed renewed{cache_->generation(), lease, 1};
-  const bool too_far_behind = wish.seen != 0 && wish.seen < cache_->compacted();
-  if (wish.lease != lease || too_far_behind || !cache_->leases().renew(lease, wish.seen, now())) {
-    cache_->leases().close(lease);
-    renewed.alive = 0;
-    renewed.lease = lease = cache_->leases().open(0, now());
-  }
-  return renewed;
-}
-
-Message NodeServer::prove_operator(const Operate& operate, Peer& peer) {
-  if (operator_token_.empty())
-    return deny("has no operator_token_file; allowed: commands at its machine, by operate_socket");
-  if (!same(operate.proof, prove(operator_token_, Role::operates, peer.nonce, peer.nodes_nonce)))
-    return deny("refuses the operator's token; allowed: that of the pool's operator_token_file");
-  peer.may_operate = true;
-  return Text{"{}"};
 }
 
 void NodeServer::answer(MessageStream& stream, const Message& message, Peer& peer) {

@@ -15,6 +15,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
@@ -75,6 +76,8 @@ class NodeServer {
   // The rights of a connection, its lease, and the nonces of its greeting.
   struct Peer {
     bool may_operate = false;
+    std::string tenant;
+    bool has_place = false;   // among its tenant's
     std::uint64_t lease = 0;  // 0: it has none
     pool::Nonce nonce{};
     pool::Nonce nodes_nonce{};
@@ -84,7 +87,11 @@ class NodeServer {
   void accept_from(int listener, bool for_operators);
   void refuse_one(int listener);
   void serve(Connections::Connection& connection, pool::MessageStream& stream);
-  void end_lease(std::uint64_t lease);
+  void leave(const Peer& peer);
+  void end_silent();
+  [[nodiscard]] std::string token_of(const Peer& peer) const;
+  bool take_place(Peer& peer);
+  pool::Welcome welcome(Peer& peer, bool reads);
   // False: the connection ends.
   bool greet(pool::MessageStream& stream, Peer& peer);
   void answer(pool::MessageStream& stream, const pool::Message& message, Peer& peer);
@@ -103,14 +110,17 @@ class NodeServer {
   const pool::PoolConfig config_;
   const std::size_t node_;
   const pool::ManifestFile manifest_;
-  const std::string token_;
-  const std::string operator_token_;  // empty: nothing proves an operator
+  const std::map<std::string, std::string> tokens_;  // by tenant; "": without one
+  const std::size_t places_each_;                    // most connections of a tenant's
+  const std::string operator_token_;                 // empty: nothing proves an operator
   const pool::Placement placement_;
   std::uint64_t own_records_ = 0;
   pool::MemoryFile memory_;
   mutable WatchedMutex mutex_;  // of cache_, and of what is under it
   std::optional<pool::NodeCache> cache_;
   std::unique_ptr<pool::MemoryServer> served_;
+  std::map<std::uint64_t, std::unique_ptr<pool::ReadPermit>> permits_;  // by lease
+  std::map<std::string, std::size_t> places_;                           // taken, by tenant
   std::unique_ptr<pool::Store> store_;
   std::unique_ptr<pool::Prefetcher> prefetcher_;
   std::thread filler_;

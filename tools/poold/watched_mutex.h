@@ -7,12 +7,17 @@
 
 namespace tributary::poold {
 
-// For std::lock_guard. Any thread locks; one thread asks moves().
+// For std::lock_guard and std::unique_lock. Any thread locks; one thread asks moves().
 class WatchedMutex {
  public:
   void lock() {
     mutex_.lock();
     taken_.fetch_add(1, std::memory_order_relaxed);
+  }
+  bool try_lock() {
+    if (!mutex_.try_lock()) return false;
+    taken_.fetch_add(1, std::memory_order_relaxed);
+    return true;
   }
   void unlock() { mutex_.unlock(); }
 

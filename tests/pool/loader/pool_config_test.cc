@@ -24,6 +24,8 @@ const std::string kGood = R"(pool:
   eviction: {policy: oldest, high_water: 80, lease: 3s}
   prefetch: {parallel: 3, retries: 1, on_damaged: stop, stall_timeout: 4s}
   load: {amount: 64 MiB, target: "gpu:1", gpu_path: direct, pad: false, metrics_folder: /run/prom}
+  tenants: [{name: vision, token_file: /v}, {name: speech, token_file: /s}]
+  tenant: speech
 )";
 
 std::string problem_with(const std::string& from, const std::string& to) {
@@ -50,6 +52,8 @@ TEST(PoolConfig, L3ReadsEveryKeyAndWritesItAgain) {
   EXPECT_EQ(config.load.gpu_path, GpuPath::direct);
   EXPECT_FALSE(config.load.pad);
   EXPECT_EQ(config.load.metrics_folder, "/run/prom");
+  EXPECT_EQ(config.tenants[1].token_file, "/s");
+  EXPECT_EQ(greeted_name(config), "train/speech");
   EXPECT_EQ(dump(parse_pool_config(dump(config), "again")), dump(config));
 }
 
@@ -66,6 +70,8 @@ TEST(PoolConfig, SaysWhereAndWhatIsAllowed) {
   EXPECT_THAT(problem_with("file:///data", "ftp://h"), HasSubstr("allowed: file, s3, webhdfs"));
   EXPECT_THAT(problem_with("name: b", "name: a"), HasSubstr("another node's name"));
   EXPECT_THAT(problem_with("10.0.0.2", "10.0.0.1"), HasSubstr("another node's address"));
+  EXPECT_THAT(problem_with("name: vision", "name: speech"), HasSubstr("another tenant's name"));
+  EXPECT_THAT(problem_with("tenant: speech", "tenant: text"), HasSubstr("'text' is none of"));
   EXPECT_THAT(problem_with("record_bytes: 784, ", ""), HasSubstr("format: fixed"));
   EXPECT_THAT(problem_with("replicas: 1", "replicas: 3"), HasSubstr("pool.replicas"));
   EXPECT_THAT(problem_with("parallel", "paralel"), HasSubstr("did you mean 'parallel'"));

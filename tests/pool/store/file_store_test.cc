@@ -111,6 +111,28 @@ TEST_F(PoolFileStore, L1WhatAListingLeavesOutIsNamedAndCounted) {
     EXPECT_THAT(all, testing::HasSubstr(text));
 }
 
+// Each folder has two links to the next: paths double, files do not.
+TEST_F(PoolFileStore, L1MorePathsThanAManifestMayHaveAreRefused) {
+  for (int i = 0; i < 40; ++i) {
+    const fs::path folder = folder_ / std::to_string(i);
+    fs::create_directory(folder);
+    for (const char* link : {"x", "y"})
+      fs::create_directory_symlink("../" + std::to_string(i + 1), folder / link);
+  }
+  fs::create_directory(folder_ / "40");
+  const auto problem = [&](const ListingLimits& limits) {
+    try {
+      FileStore(folder_, limits).list({});
+    } catch (const StoreError& error) {
+      EXPECT_EQ(error.fault(), StoreFault::refused);
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(problem({100'000, 1000}), testing::HasSubstr("beyond 1000 folders"));
+  EXPECT_THAT(problem({1000, 100'000}), testing::HasSubstr("beyond 1000 entries"));
+}
+
 // The object as a manifest keeps it: place, size and version.
 StoreObject kept(const StoreObject& listed) {
   return {listed.place(), listed.bytes, listed.version};

@@ -187,6 +187,27 @@ TEST(PoolS3Store, L1ListingsWithoutEndAreRefused) {
   EXPECT_THROW(make(alternating, "").list({}), StoreError);
 }
 
+// Each page has another token and another object.
+TEST(PoolS3Store, L1PagesWithoutEndAreRefused) {
+  int pages = 0;
+  HttpStub stub([&](const std::string&) {
+    const std::string number = std::to_string(++pages);
+    return HttpStub::answer(200, page(object("o" + number, 1), "t" + number));
+  });
+  S3Options options;
+  options.endpoint = stub.url();
+  options.bucket = "bucket";
+  options.listing.entries = 3;
+  try {
+    S3Store(options, {}).list({});
+    ADD_FAILURE() << "has an end";
+  } catch (const StoreError& error) {
+    EXPECT_STREQ(error.what(),
+                 "bucket: the listing goes beyond 3 entries; allowed: so many in a store");
+  }
+  EXPECT_EQ(pages, 4);
+}
+
 // Each page has another token.
 TEST(PoolS3Store, L1EmptyPagesWithoutEndAreRefused) {
   int pages = 0;

@@ -82,6 +82,33 @@ TEST(PoolWebHdfsStore, L1NamesThatLeaveTheFolderAreRefused) {
   }
 }
 
+// The error of listing a folder of two files, a link, and a folder that has the same.
+std::string problem_of_folders(const ListingLimits& limits) {
+  HttpStub name_node([](const std::string&) {
+    return HttpStub::answer(200, R"({"FileStatuses":{"FileStatus":[)" + status("a", "FILE", 7) +
+                                     "," + status("b", "FILE", 7) + "," +
+                                     status("l", "SYMLINK", 7) + "," + status("s", "DIRECTORY", 0) +
+                                     "]}}");
+  });
+  WebHdfsOptions options{name_node.authority(), "/d", ""};
+  options.listing = limits;
+  try {
+    WebHdfsStore(options, kShort).list({});
+  } catch (const StoreError& error) {
+    EXPECT_EQ(error.fault(), StoreFault::refused);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(PoolWebHdfsStore, L1ListingsWithoutEndAreRefused) {
+  EXPECT_THAT(problem_of_folders({1000, 1000}), HasSubstr("folders too deep"));
+  EXPECT_THAT(problem_of_folders({1000, 5}),
+              HasSubstr("/d/s/s/s/s/s?op=LISTSTATUS: the listing goes beyond 5 folders"));
+  EXPECT_THAT(problem_of_folders({6, 1000}),
+              HasSubstr("/d/s?op=LISTSTATUS: the listing goes beyond 6 entries"));
+}
+
 // A file of 7 bytes of time 5, of which bytes 3 to 6 are read.
 struct File {
   // From the number of a request, from 1, to the file's length and time in that answer.

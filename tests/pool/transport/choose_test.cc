@@ -49,9 +49,11 @@ class PoolTransport : public testing::TestWithParam<TransportKind> {};
 TEST_P(PoolTransport, L2ReadsWhatIsThereWithHeaderAndDataApart) {
   Pages pages(8 << 20);
   const auto server = serve_memory(GetParam(), "127.0.0.1", pages.memory);
-  EXPECT_EQ(server->memory().transport, GetParam());
+  EXPECT_EQ(server->kind(), GetParam());
+  const auto permit = server->admit("");
+  EXPECT_EQ(permit->memory().transport, GetParam());
   const auto domain = make_read_domain();
-  const auto reader = domain->connect(server->memory());
+  const auto reader = domain->connect(permit->memory());
   constexpr std::size_t kReads = 500;
   Prng prng(9);
   std::vector<std::vector<std::byte>> headers(kReads, std::vector<std::byte>(32));
@@ -92,7 +94,8 @@ class PoolTransportKeys : public testing::TestWithParam<TransportKind> {};
 TEST_P(PoolTransportKeys, L4WrongKeyReadsNothing) {
   Pages pages(1 << 20);
   const auto server = serve_memory(GetParam(), "127.0.0.1", pages.memory);
-  RemoteMemory wrong = server->memory();
+  const auto permit = server->admit("");
+  RemoteMemory wrong = permit->memory();
   wrong.key ^= 0x5555;
   const auto domain = make_read_domain();
   std::vector<std::byte> header(32);
@@ -142,17 +145,40 @@ INSTANTIATE_TEST_SUITE_P(WithKeys, PoolTransportKeys,
                          testing::Values(TransportKind::tcp, TransportKind::mapped),
                          [](const auto& test) { return name_of(test.param); });
 
+TEST(PoolTransportTcp, L4APermitThatHasEndedReadsNothing) {
+  Pages pages(1 << 20);
+  const auto server = serve_memory(TransportKind::tcp, "127.0.0.1", pages.memory);
+  auto first = server->admit("");
+  const auto second = server->admit("");
+  EXPECT_NE(first->memory().key, second->memory().key);
+  const auto domain = make_read_domain();
+  const auto reads = [&](NodeReader& reader) {
+    std::vector<std::byte> header(32);
+    std::vector<Completion> completions(1);
+    while (!reader.post({0, header, {}, 1})) EXPECT_EQ(reader.poll(completions), 0u);
+    while (reader.poll(completions) == 0) {
+    }
+    return completions[0].good;
+  };
+  const auto ends = domain->connect(first->memory());
+  const auto stays = domain->connect(second->memory());
+  EXPECT_TRUE(reads(*ends));
+  first.reset();
+  EXPECT_FALSE(reads(*ends));
+  EXPECT_TRUE(reads(*stays));
+}
+
 TEST(PoolTransportMapped, L2ReadersReadNothingBeyondTheMemory) {
   Pages pages(1 << 20);
   const auto server = serve_memory(TransportKind::mapped, "127.0.0.1", pages.memory);
   const auto domain = make_read_domain();
-  const auto reader = domain->connect(server->memory());
+  const auto reader = domain->connect(server->admit("")->memory());
   std::vector<std::byte> header(32);
   std::vector<std::byte> data(100);
   EXPECT_THROW(reader->post({(1 << 20) - 131, header, data, 1}), TransportError);
   EXPECT_THROW(reader->post({~std::uint64_t{0} - 10, header, data, 1}), TransportError);
   EXPECT_TRUE(reader->post({(1 << 20) - 132, header, data, 1}));
-  RemoteMemory more = server->memory();
+  RemoteMemory more = server->admit("")->memory();
   more.bytes *= 2;
   EXPECT_THROW(domain->connect(more), TransportError);
 }
@@ -161,7 +187,7 @@ TEST(PoolTransportMapped, ReadersAreRefusedWhereNoDescriptorIsLeft) {
   Pages pages(1 << 20);
   const auto server = serve_memory(TransportKind::mapped, "127.0.0.1", pages.memory);
   const int reader = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-  const AbstractAddress address(server->memory().address);
+  const AbstractAddress address(server->admit("")->memory().address);
   {
     const NoDescriptors none;
     ASSERT_EQ(connect(reader, address.get(), address.length), 0);
@@ -169,13 +195,13 @@ TEST(PoolTransportMapped, ReadersAreRefusedWhereNoDescriptorIsLeft) {
   }
   close(reader);
   std::vector<std::byte> header(32);
-  EXPECT_TRUE(make_read_domain()->connect(server->memory())->post({0, header, {}, 1}));
+  EXPECT_TRUE(make_read_domain()->connect(server->admit("")->memory())->post({0, header, {}, 1}));
 }
 
 class SilentReaders {
  public:
-  SilentReaders(const MemoryServer& server, std::size_t count) {
-    const AbstractAddress address(server.memory().address);
+  SilentReaders(MemoryServer& server, std::size_t count) {
+    const AbstractAddress address(server.admit("")->memory().address);
     for (std::size_t i = 0; i < count; ++i) {
       files_.push_back(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
       EXPECT_EQ(connect(files_.back(), address.get(), address.length), 0);
@@ -196,13 +222,13 @@ TEST(PoolTransportMapped, ANewcomerReplacesTheOldestConnectionThatHasNotSentTheK
   Pages pages(1 << 20);
   const auto server = serve_by_mapping(pages.memory, {8, Duration::seconds(600)});
   const SilentReaders reader(*server, 1);
-  const std::uint64_t key = server->memory().key;
+  const std::uint64_t key = server->admit("")->memory().key;
   ASSERT_EQ(send(reader.oldest(), &key, sizeof key, 0), static_cast<ssize_t>(sizeof key));
   char byte = 0;
   ASSERT_EQ(recv(reader.oldest(), &byte, 1, 0), 1);
   const SilentReaders silent(*server, 20);
   std::vector<std::byte> header(32);
-  EXPECT_TRUE(make_read_domain()->connect(server->memory())->post({0, header, {}, 1}));
+  EXPECT_TRUE(make_read_domain()->connect(server->admit("")->memory())->post({0, header, {}, 1}));
   EXPECT_TRUE(closes(silent.oldest()));
   EXPECT_EQ(recv(reader.oldest(), &byte, 1, MSG_DONTWAIT), -1) << "readers are never replaced";
 }
@@ -218,7 +244,7 @@ TEST(PoolTransportMapped, MemoryThatIsCutShortIsAnError) {
   Pages pages(1 << 20);
   const auto server = serve_memory(TransportKind::mapped, "127.0.0.1", pages.memory);
   const auto domain = make_read_domain();
-  const auto reader = domain->connect(server->memory());
+  const auto reader = domain->connect(server->admit("")->memory());
   std::vector<std::byte> header(32);
   std::vector<std::byte> data(5000);
   EXPECT_TRUE(reader->post({0, header, data, 1}));
@@ -232,7 +258,7 @@ TEST(PoolTransportMapped, MemoryThatIsCutShortIsAnError) {
   EXPECT_THROW(reader->post({0, header, {}, 3}), TransportError) << "and stays so";
   Pages others(1 << 20);
   const auto other = serve_memory(TransportKind::mapped, "127.0.0.1", others.memory);
-  EXPECT_TRUE(domain->connect(other->memory())->post({0, header, data, 4}));
+  EXPECT_TRUE(domain->connect(other->admit("")->memory())->post({0, header, data, 4}));
 }
 
 std::ptrdiff_t open_descriptors() {
@@ -313,7 +339,7 @@ TEST(PoolTransportMappedDeathTest, OtherBusErrorsGoToTheActionBefore) {
     signal(SIGBUS, action);
     Pages pages(1 << 20);
     const auto server = serve_memory(TransportKind::mapped, "127.0.0.1", pages.memory);
-    const auto reader = make_read_domain()->connect(server->memory());
+    const auto reader = make_read_domain()->connect(server->admit("")->memory());
     if (ftruncate(pages.memory.file, 0) != 0) return;
     *const_cast<volatile std::byte*>(pages.memory.bytes.data()) = std::byte{1};
   };
