@@ -5,6 +5,7 @@ test_placement_kills.py."""
 import json
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -71,6 +72,32 @@ def test_an_agent_that_was_killed_finds_its_containers(placement):
     assert after["Id"] == before["Id"] and after["Pid"] != before["Pid"]
     assert placement.run("pod", "delete", "a", "--wait").returncode == 0
     assert placement.containers() == {}
+
+
+def test_c2_a_container_that_podman_left_half_started_is_made_anew(placement):
+    """As after kill -9 of podman and runc in the midst of a start: the container runs, and podman would
+    start it for ever in vain, or wait for runc without an end."""
+    placement.ask("pod", "create", placement.manifest("a", pod("a")), "--wait")
+    (before,) = placement.containers()["a"]
+    node, made = placement.ask("pod", "get", "a")["node"], before["Id"]
+    placement.kill_agent(node)
+    placement.libpod(f"{made}/stop?timeout=0", "POST")
+    placement.wait(
+        lambda: subprocess.run(["pgrep", "-f", made], check=False).returncode == 1, "podman has cleaned up"
+    )
+    placement.libpod(f"{made}/init", "POST")
+    subprocess.run(["runc", "start", made], check=True)
+    (half,) = placement.containers()["a"]
+    assert half["State"] == "initialized"
+    placement.start_agent(node)
+
+    def is_new():
+        rows = placement.containers().get("a", [])
+        return [row["State"] for row in rows] == ["running"] and rows[0]["Id"] != made
+
+    placement.wait(is_new, "another container runs")
+    placement.wait(lambda: not Path(f"/proc/{half['Pid']}").exists(), "nothing of the old one runs")
+    placement.wait(lambda: placement.phase("a") == "Running", "its record says so")
 
 
 def test_a_gang_is_placed_at_once_and_ends_by_itself(placement):

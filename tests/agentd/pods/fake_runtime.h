@@ -33,8 +33,12 @@ class FakeRuntime : public Runtime {
   void start(const std::string& id) override {
     calls.push_back("start " + id);
     if (refused.contains("start")) throw RuntimeError("no such device");
+    // As podman: these start never again.
+    if (containers.at(id).state == "initialized" || containers.at(id).state == "removing")
+      throw RuntimeError("container state improper");
     containers.at(id).state = "running";
   }
+  void reclaim(const std::string& id) override { calls.push_back("reclaim " + id); }
   void remove(const std::string& id, unsigned grace_s) override {
     calls.push_back("remove " + id);
     grace_seconds = grace_s;

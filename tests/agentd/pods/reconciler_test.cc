@@ -157,11 +157,62 @@ TEST(Reconciler, ARuntimeThatIsAwayIsAProblemAndNoState) {
   EXPECT_EQ(result.applied, 0u);
 }
 
-TEST(Reconciler, AllContainersEndWithTheLease) {
+TEST(Reconciler, AllContainersEndWithTheLeaseThoseThatRunFirst) {
   Bed bed;
-  bed.step({wanted_pod("a", "1.1"), wanted_pod("b", "2.1")});
+  for (const auto& [id, state] : {std::pair{"a", "exited"}, std::pair{"b", "created"},
+                                  std::pair{"c", "running"}, std::pair{"d", "initialized"}})
+    bed.runtime.containers[id] = {id, "1.1", id, state, 0};
   EXPECT_EQ(bed.reconciler.end_all(), 0u);
+  EXPECT_THAT(bed.runtime.calls, ElementsAre("remove c", "remove d", "reclaim a", "remove a",
+                                             "reclaim b", "remove b"));
   EXPECT_TRUE(bed.runtime.containers.empty());
+}
+
+// podman was killed while it started the container, or removed it.
+TEST(Reconciler, C2_AContainerThatPodmanLeftHalfDoneIsMadeAnew) {
+  for (const std::string state : {"initialized", "removing"}) {
+    Bed bed;
+    bed.runtime.containers["x"] = {"x", "1.1", "main", state, 0};
+    const auto result = bed.step({wanted_pod("a", "1.1")});
+    EXPECT_EQ(bed.runtime.containers.size(), 1u) << state;
+    EXPECT_EQ(bed.runtime.containers[kMain].state, "running") << state;
+    EXPECT_EQ(result.instances.at("1.1").phase, PodPhase::running) << state;
+  }
+}
+
+TEST(Reconciler, C2_AContainerThatCannotBeStartedIsMadeAnewTheNextTime) {
+  Bed bed;
+  bed.runtime.containers["x"] = {"x", "1.1", "main", "exited", 1};
+  bed.step({wanted_pod("a", "1.1")});
+  bed.pass(1);
+  bed.runtime.refused = {"start"};
+  bed.step({wanted_pod("a", "1.1")});
+  EXPECT_THAT(bed.runtime.calls, ElementsAre("start x"));
+  bed.runtime.refused.clear();
+  bed.pass(60);
+  bed.step({wanted_pod("a", "1.1")});
+  const std::string name = kMain;
+  EXPECT_THAT(bed.runtime.calls,
+              ElementsAre("reclaim x", "remove x", "create " + name, "start " + name));
+}
+
+// One whose start was given up, and that runs after all.
+TEST(Reconciler, AContainerThatRunsIsKeptWhateverItsStartSaid) {
+  Bed bed;
+  bed.runtime.refused = {"start"};
+  bed.step({wanted_pod("a", "1.1")});
+  bed.runtime.containers.at(kMain).state = "running";
+  bed.pass(60);
+  const auto result = bed.step({wanted_pod("a", "1.1")});
+  EXPECT_THAT(bed.runtime.calls, IsEmpty());
+  EXPECT_EQ(result.instances.at("1.1").message, "");
+}
+
+TEST(Reconciler, C2_AStrayThatDoesNotRunMayHaveAProcessThatPodmanDoesNotKnow) {
+  Bed bed;
+  bed.runtime.containers["x"] = {"x", "1.1", "main", "created", 0};
+  bed.step({});
+  EXPECT_THAT(bed.runtime.calls, ElementsAre("reclaim x", "remove x"));
 }
 
 TEST(Reconciler, C2_ANameThatAKilledRuntimeKeptIsFreed) {

@@ -23,6 +23,12 @@ std::size_t append(char* data, std::size_t size, std::size_t count, void* to) {
   return size * count;
 }
 
+// Not zero: the wait ends.
+int gives_up(void* of, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  const auto& is_time = *static_cast<const std::function<bool()>*>(of);
+  return is_time && is_time() ? 1 : 0;
+}
+
 std::string text_at(const Json& object, const char* key) {
   const auto at = object.find(key);
   return at != object.end() && at->is_string() ? at->get<std::string>() : "";
@@ -69,6 +75,9 @@ Libpod::Reply Libpod::ask(const char* method, const std::string& path, const std
   curl_easy_setopt(curl_, CURLOPT_TIMEOUT, timeout_s);
   curl_easy_setopt(curl_, CURLOPT_WRITEFUNCTION, &append);
   curl_easy_setopt(curl_, CURLOPT_WRITEDATA, &reply.body);
+  curl_easy_setopt(curl_, CURLOPT_NOPROGRESS, 0L);
+  curl_easy_setopt(curl_, CURLOPT_XFERINFOFUNCTION, &gives_up);
+  curl_easy_setopt(curl_, CURLOPT_XFERINFODATA, &gives_up_);
   curl_slist* const headers = curl_slist_append(nullptr, "Content-Type: application/json");
   curl_easy_setopt(curl_, CURLOPT_HTTPHEADER, headers);
   if (!body.empty()) {
@@ -77,6 +86,8 @@ Libpod::Reply Libpod::ask(const char* method, const std::string& path, const std
   }
   const CURLcode code = curl_easy_perform(curl_);
   curl_slist_free_all(headers);
+  if (code == CURLE_ABORTED_BY_CALLBACK)
+    throw RuntimeError("podman at " + socket_ + " is not waited for any longer");
   if (code != CURLE_OK)
     throw RuntimeError("podman does not answer at " + socket_ + ": " + curl_easy_strerror(code));
   curl_easy_getinfo(curl_, CURLINFO_RESPONSE_CODE, &reply.status);
@@ -127,6 +138,12 @@ std::string Libpod::log_frames(const std::string& id, unsigned lines) {
           kUsualTimeout);
   if (reply.status != 200) fail("read the log", reply);
   return std::move(reply.body);
+}
+
+// podman cleans up when it cannot make a process because there is one already. One that it makes
+// here runs nothing of the container, and goes with it.
+void Libpod::reclaim(const std::string& id) {
+  ask("POST", escaped(id) + "/init", "", kUsualTimeout);
 }
 
 void Libpod::remove(const std::string& id, unsigned grace_s) {

@@ -1,7 +1,7 @@
 // podman's REST interface over its unix socket; the only source that speaks it.
 #pragma once
 
-#include <memory>
+#include <functional>
 #include <string>
 
 #include "tools/agentd/pods/runtime.h"
@@ -25,7 +25,10 @@ class Libpod : public Runtime {
   std::vector<RuntimeContainer> list() override;
   std::string create(const nlohmann::json& spec) override;
   void start(const std::string& id) override;
+  void reclaim(const std::string& id) override;
   void remove(const std::string& id, unsigned grace_s) override;
+  // Asked about once a second while podman has not answered; true ends the wait with a RuntimeError.
+  void give_up_when(std::function<bool()> is_time) { gives_up_ = std::move(is_time); }
   // The last lines of what it has printed, as podman's stream of frames. Throws RuntimeError.
   std::string log_frames(const std::string& id, unsigned lines);
 
@@ -40,6 +43,7 @@ class Libpod : public Runtime {
 
   const std::string socket_;
   const std::string node_;
+  std::function<bool()> gives_up_;  // may be empty
   void* curl_;
 };
 

@@ -73,6 +73,7 @@ PodRunner::PodRunner(const NodeOptions& options, const std::string& state,
                   }),
       disk_(options.disk),
       lease_(state + "/lease-" + options.name, host_.boot()) {
+  libpod_.give_up_when([this] { return gives_up(); });
   for (const std::string& text : options.taints) taints_.push_back(parse_taint(text));
   thread_ = std::thread([this] { run(); });
 }
@@ -84,6 +85,13 @@ PodRunner::~PodRunner() {
   }
   wake_.notify_all();
   thread_.join();
+}
+
+// What podman is asked for may take minutes, such as to pull an image: neither the end of the
+// containers nor the agent's own is to wait for it.
+bool PodRunner::gives_up() const {
+  const std::lock_guard lock(mutex_);
+  return !ending_ && (stopping_ || lease_.is_over(boot_time()));
 }
 
 SpecSettings PodRunner::settings() const {
@@ -148,13 +156,12 @@ void PodRunner::publish(Reconciler::Result result) {
 void PodRunner::turn() {
   look_at_devices();
   std::optional<Work> work;
-  bool is_over = false;
   {
     const std::lock_guard lock(mutex_);
     work = work_;
-    is_over = lease_.is_over(boot_time());
+    ending_ = lease_.is_over(boot_time());
   }
-  if (is_over) {
+  if (ending_) {
     Reconciler::Result none;
     try {
       if (reconciler_.end_all() > 0) none.problem = "containers are left after the lease";

@@ -73,6 +73,7 @@ class PodRunner {
   [[nodiscard]] std::vector<LocalDevice> all_devices() const;
   void look_at_devices();
   [[nodiscard]] SpecSettings settings() const;
+  [[nodiscard]] bool gives_up() const;
   void publish(Reconciler::Result result);
 
   const NodeOptions options_;
@@ -89,6 +90,7 @@ class PodRunner {
   std::vector<LocalDevice> devices_;  // of the runner's thread
   std::string device_problem_;
   std::string last_states_;
+  bool ending_ = false;  // all containers, since the lease is over
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;

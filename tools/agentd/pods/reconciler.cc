@@ -31,6 +31,16 @@ bool has_ended(const RuntimeContainer& container) {
   return container.state == "exited" || container.state == "stopped";
 }
 
+// Left by a podman that was killed: its process was about to start, or it was being removed. A start
+// of it fails, or waits for ever and keeps podman from listing any container.
+bool is_half_done(const RuntimeContainer& container) {
+  return container.state == "initialized" || container.state == "removing";
+}
+
+bool may_run(const RuntimeContainer& container) {
+  return is_alive(container) || container.state == "initialized";
+}
+
 bool starts_again(RestartPolicy policy, int exit_code) {
   return policy == RestartPolicy::always || (policy == RestartPolicy::on_failure && exit_code != 0);
 }
@@ -68,7 +78,7 @@ bool Reconciler::remove_strays(const Work& work, const std::vector<RuntimeContai
     }
     try {
       const auto grace = grace_.find(one.instance);
-      runtime_.remove(one.id, grace == grace_.end() ? kUsualGraceSeconds : grace->second);
+      remove(one, grace == grace_.end() ? kUsualGraceSeconds : grace->second);
     } catch (const RuntimeError&) {
       clean = false;
     }
@@ -117,7 +127,7 @@ InstanceReport Reconciler::end_failed(const WantedPod& wanted, const Found& foun
         .name = container.name, .state = "exited", .exit_code = kKilled, .message = {}};
     const auto at = found.find({wanted.instance, container.name});
     try {
-      if (at != found.end()) runtime_.remove(at->second.id, 0);
+      if (at != found.end()) remove(at->second, 0);
     } catch (const RuntimeError& error) {
       status = {.name = container.name, .state = "running", .message = error.what()};
       report.phase = PodPhase::running;
@@ -185,10 +195,21 @@ std::string Reconciler::create(const nlohmann::json& spec) {
   return runtime_.create(spec);
 }
 
+// A podman that was killed while it started a container may have left a process that it does not
+// know of, and that a removal alone does not end.
+void Reconciler::remove(const RuntimeContainer& one, unsigned grace_s) {
+  if (!may_run(one)) runtime_.reclaim(one.id);
+  runtime_.remove(one.id, grace_s);
+}
+
 void Reconciler::start(const WantedPod& wanted, std::size_t container,
                        const RuntimeContainer* there, Attempts& attempts, Instant now) {
-  attempts.problem.clear();
+  const bool has_failed = !std::exchange(attempts.problem, "").empty();
   try {
+    if (there != nullptr && (has_failed || is_half_done(*there))) {
+      remove(*there, 0);
+      there = nullptr;
+    }
     const std::string id = there != nullptr ? there->id : create(make_spec_(wanted, container));
     runtime_.start(id);
     attempts.next = Instant{};
@@ -202,11 +223,14 @@ void Reconciler::start(const WantedPod& wanted, std::size_t container,
   attempts.next = now + wait_before(attempts.starts + 1);
 }
 
+// What may run comes first: the time that is left is short.
 std::size_t Reconciler::end_all() {
   std::size_t left = 0;
-  for (const RuntimeContainer& one : runtime_.list()) {
+  auto all = runtime_.list();
+  std::stable_partition(all.begin(), all.end(), may_run);
+  for (const RuntimeContainer& one : all) {
     try {
-      runtime_.remove(one.id, 0);
+      remove(one, 0);
     } catch (const RuntimeError&) {
       ++left;
     }

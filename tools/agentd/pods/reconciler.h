@@ -5,6 +5,8 @@
 //
 // Containers are known by their labels alone, so an agent that was killed goes on where it stopped.
 // Nothing is created while a stray is left: it may hold a device that was given to another pod.
+// A container that cannot be started is removed and made anew: a podman that was killed in the
+// midst of a start or a removal leaves some that can never be started.
 #pragma once
 
 #include <functional>
@@ -57,6 +59,7 @@ class Reconciler {
   manager::ContainerStatus run_container(const WantedPod& wanted, std::size_t container,
                                          const RuntimeContainer* there, Instant now);
   std::string create(const nlohmann::json& spec);
+  void remove(const RuntimeContainer& one, unsigned grace_s);
   void start(const WantedPod& wanted, std::size_t container, const RuntimeContainer* there,
              Attempts& attempts, Instant now);
 
