@@ -44,6 +44,15 @@ TEST(OutputFile, NewAndOldFilesAreWrittenWhole) {
   EXPECT_EQ(std::distance(fs::directory_iterator(scratch.path()), fs::directory_iterator()), 1);
 }
 
+TEST(OutputFile, WhatAKilledProcessOfThisNumberLeftIsNoObstacle) {
+  const testbed::Scratch scratch;
+  const std::string path = scratch.file("out");
+  std::ofstream(path + ".part" + std::to_string(getpid())) << "ha";
+  write_file(path, "whole");
+  EXPECT_EQ(content(path), "whole");
+  EXPECT_EQ(std::distance(fs::directory_iterator(scratch.path()), fs::directory_iterator()), 1);
+}
+
 TEST(OutputFile, AnOldFileKeepsItsMode) {
   const testbed::Scratch scratch;
   const std::string path = scratch.file("out");

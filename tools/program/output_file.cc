@@ -49,11 +49,20 @@ void write_in_place(const std::string& path, Pieces pieces) {
   if (written != 0 || closed != 0) fail(path, "cannot write", written != 0 ? written : closed);
 }
 
+// A process that had the same number may have been killed while it wrote, as in a container, where it
+// always has: its file has no writer any more.
+int create_anew(const std::string& path) {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+  const int fd = ::open(path.c_str(), kFlags, 0666);
+  if (fd >= 0 || errno != EEXIST || ::unlink(path.c_str()) != 0) return fd;
+  return ::open(path.c_str(), kFlags, 0666);
+}
+
 // `old` is the file that is there; nullptr: none.
 void write_beside(const std::string& path, Pieces pieces, const struct stat* old,
                   bool durably = false) {
   const std::string fresh = path + ".part" + std::to_string(::getpid());
-  const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  const int fd = create_anew(fresh);
   if (fd < 0) fail(path, "cannot create", errno);
   int error = 0;
   if (old != nullptr) {
