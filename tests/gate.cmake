@@ -56,6 +56,16 @@ tributary_gate_cases(gate.connections system.connections
   "system/test_connections.py::test_the_telemetry_server[small]"
   "system/test_connections.py::test_the_manager[small]"
   "system/test_connections.py::test_the_pools_node[small]")
+tributary_gate_cases(gate.placement system.placement
+  system/test_placement.py::test_from_manifest_to_running_to_nothing
+  system/test_placement.py::test_c2_a_container_that_podman_left_half_started_is_made_anew
+  system/test_placement.py::test_a_gang_is_placed_at_once_and_ends_by_itself
+  system/test_placement.py::test_c2_a_container_that_forks_without_bound_is_held
+  system/test_placement.py::test_mistakes_are_named)
+tributary_gate_cases(gate.manager_page system.manager_page
+  system/test_manager_page.py::test_c2_json_has_nodes_devices_groups_pods_and_jobs
+  system/test_manager_page.py::test_c2_a_groups_load_is_the_sum_of_its_containers
+  system/test_manager_page.py::test_the_page_needs_nothing_from_elsewhere)
 tributary_gate_cases(gate.doctor_setups system.doctor_setups
   system/test_doctor_setups.py::test_a_healthy_idle_switch_has_no_error
   system/test_doctor_setups.py::test_a_small_mtu_at_the_switch
