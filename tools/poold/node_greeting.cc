@@ -27,7 +27,7 @@ Instant now() {
 
 }  // namespace
 
-bool NodeServer::greet(MessageStream& stream, Peer& peer) {
+bool NodeServer::greet(Connections::Connection& connection, MessageStream& stream, Peer& peer) {
   const auto first = stream.receive(kGreetTime);
   const Hello* const hello = first ? std::get_if<Hello>(&*first) : nullptr;
   if (hello == nullptr) return false;
@@ -65,7 +65,10 @@ bool NodeServer::greet(MessageStream& stream, Peer& peer) {
   if (!take_place(peer))
     return refuse("has " + std::to_string(places_each_) +
                   " connections of these loaders; allowed: an equal share for each tenant");
-  stream.send(welcome(peer, proof->reads != 0), kSendTime);
+  const Welcome answer = welcome(peer, proof->reads != 0);
+  // Before it is told: no newcomer may replace what has been let in.
+  if (!connections_.greeted(connection)) return false;
+  stream.send(answer, kSendTime);
   return true;
 }
 

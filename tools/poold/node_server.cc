@@ -166,7 +166,7 @@ void NodeServer::serve(Connections::Connection& connection, MessageStream& strea
   Peer peer;
   peer.may_operate = connection.operates;
   try {
-    if (greet(stream, peer) && connections_.greeted(connection)) {
+    if (greet(connection, stream, peer)) {
       while (!stopping_) {
         if (const auto message = stream.receive(kRest)) answer(stream, *message, peer);
       }

@@ -93,7 +93,7 @@ class NodeServer {
   bool take_place(Peer& peer);
   pool::Welcome welcome(Peer& peer, bool reads);
   // False: the connection ends.
-  bool greet(pool::MessageStream& stream, Peer& peer);
+  bool greet(Connections::Connection& connection, pool::MessageStream& stream, Peer& peer);
   void answer(pool::MessageStream& stream, const pool::Message& message, Peer& peer);
   pool::Message renew(const pool::Renew& wish, std::uint64_t& lease);
   pool::Message prove_operator(const pool::Operate& operate, Peer& peer);
