@@ -163,7 +163,7 @@ void NodeServer::serve(Connections::Connection& connection, MessageStream& strea
   Peer peer;
   peer.may_operate = connection.operates;
   try {
-    if (greet(stream, peer) && connections_.greeted(connection)) {
+    if (greet(connection, stream, peer)) {
       while (!stopping_) {
         if (const auto message = stream.receive(kRest)) answer(stream, *message, peer);
       }
@@ -190,7 +190,7 @@ Message NodeServer::deny(std::string text) {
   return Failure{std::move(text)};
 }
 
-bool NodeServer::greet(MessageStream& stream, Peer& peer) {
+bool NodeServer::greet(Connections::Connection& connection, MessageStream& stream, Peer& peer) {
   const auto first = stream.receive(kGreetTime);
   const Hello* const hello = first ? std::get_if<Hello>(&*first) : nullptr;
   if (hello == nullptr) return false;
@@ -232,6 +232,8 @@ bool NodeServer::greet(MessageStream& stream, Peer& peer) {
     welcome.generation = cache_->generation();
     if (proof->reads != 0) welcome.lease = peer.lease = cache_->leases().open(0, now());
   }
+  // Before it is told: no newcomer may replace what has been let in.
+  if (!connections_.greeted(connection)) return false;
   stream.send(welcome, kSendTime);
   return true;
 }

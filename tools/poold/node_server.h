@@ -86,7 +86,7 @@ class NodeServer {
   void serve(Connections::Connection& connection, pool::MessageStream& stream);
   void end_lease(std::uint64_t lease);
   // False: the connection ends.
-  bool greet(pool::MessageStream& stream, Peer& peer);
+  bool greet(Connections::Connection& connection, pool::MessageStream& stream, Peer& peer);
   void answer(pool::MessageStream& stream, const pool::Message& message, Peer& peer);
   pool::Message renew(const pool::Renew& wish, std::uint64_t& lease);
   pool::Message prove_operator(const pool::Operate& operate, Peer& peer);
