@@ -49,8 +49,8 @@ void write_in_place(const std::string& path, Pieces pieces) {
   if (written != 0 || closed != 0) fail(path, "cannot write", written != 0 ? written : closed);
 }
 
-// A process that had the same number may have been killed while it wrote, as in a container, where it
-// always has: its file has no writer any more.
+// A process that had the same number may have been killed while it wrote, as in a container, where
+// it always has: its file has no writer any more.
 int create_anew(const std::string& path) {
   constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
   const int fd = ::open(path.c_str(), kFlags, 0666);

@@ -13,7 +13,10 @@ namespace tributary::agentd {
 namespace {
 
 struct RunnerBed {
-  RunnerBed() : podman(options().podman), runner(options(), folder(), [] {}, [](const auto&) {}) {}
+  RunnerBed()
+      : podman(options().podman),
+        runner(
+            options(), folder(), [] {}, [](const auto&) {}) {}
   [[nodiscard]] std::string folder() const {
     return std::filesystem::path(scratch.file()).parent_path();
   }

@@ -27,7 +27,8 @@ class Libpod : public Runtime {
   void start(const std::string& id) override;
   void reclaim(const std::string& id) override;
   void remove(const std::string& id, unsigned grace_s) override;
-  // Asked about once a second while podman has not answered; true ends the wait with a RuntimeError.
+  // Asked about once a second while podman has not answered; true ends the wait with a
+  // RuntimeError.
   void give_up_when(std::function<bool()> is_time) { gives_up_ = std::move(is_time); }
   // The last lines of what it has printed, as podman's stream of frames. Throws RuntimeError.
   std::string log_frames(const std::string& id, unsigned lines);

@@ -87,8 +87,8 @@ PodRunner::~PodRunner() {
   thread_.join();
 }
 
-// What podman is asked for may take minutes, such as to pull an image: neither the end of the
-// containers nor the agent's own is to wait for it.
+// Says whether podman is not waited for any longer: a request may take minutes, such as to pull an
+// image, and neither the end of the containers nor the agent's own is to wait for it.
 bool PodRunner::gives_up() const {
   const std::lock_guard lock(mutex_);
   return !ending_ && (stopping_ || lease_.is_over(boot_time()));

@@ -31,8 +31,8 @@ bool has_ended(const RuntimeContainer& container) {
   return container.state == "exited" || container.state == "stopped";
 }
 
-// Left by a podman that was killed: its process was about to start, or it was being removed. A start
-// of it fails, or waits for ever and keeps podman from listing any container.
+// Left by a podman that was killed: its process was about to start, or it was being removed. A
+// start of it fails, or waits for ever and keeps podman from listing any container.
 bool is_half_done(const RuntimeContainer& container) {
   return container.state == "initialized" || container.state == "removing";
 }
@@ -223,7 +223,7 @@ void Reconciler::start(const WantedPod& wanted, std::size_t container,
   attempts.next = now + wait_before(attempts.starts + 1);
 }
 
-// What may run comes first: the time that is left is short.
+// Ends what may run first: the time that is left is short.
 std::size_t Reconciler::end_all() {
   std::size_t left = 0;
   auto all = runtime_.list();

@@ -32,8 +32,8 @@ class Runtime {
   // Returns the id. `spec`: libpod's SpecGenerator.
   virtual std::string create(const nlohmann::json& spec) = 0;
   virtual void start(const std::string& id) = 0;
-  // Ends the process that a runtime which was killed in the midst of a start has left of a container
-  // that does not run. Whether there was one is not told.
+  // Ends the process that a runtime which was killed in the midst of a start has left of a
+  // container that does not run. Whether there was one is not told.
   virtual void reclaim(const std::string& id) = 0;
   // Ends it, by force after `grace_s` seconds, and removes it; a container that is gone is no
   // error.
