@@ -10,7 +10,7 @@
 //   any                                     the port of the same kind that was seen longest ago, if
 //                                           that was before kLinkAge; own ports replace both kinds
 //
-// Of the ports to choose from, the one that was seen longest ago goes. Without one, the new port is
+// Among these, the port that was seen longest ago makes room. If there is none, the new port is
 // refused.
 #pragma once
 
