@@ -6,7 +6,9 @@
 //
 //   free(g) ──▶ waiting ──(every live lease has seen ≥ g)──▶ reusable
 //
-// Without readers, memory is reusable at once. Single-threaded; time is an argument.
+// A reader that renews its lease and does not read the table would hold memory for ever: its lease
+// ends when the memory has waited for kMostHeld lengths of a lease. Without readers, memory is
+// reusable at once. Single-threaded; time is an argument.
 #pragma once
 
 #include <cstdint>
@@ -33,11 +35,12 @@ class Leases {
   // Returns false if the lease does not exist any more; the reader must start anew.
   bool renew(std::uint64_t lease, std::uint64_t seen, Instant now);
   void close(std::uint64_t lease) { leases_.erase(lease); }
-  // Ends leases that were not renewed in time. Returns how many.
+  // Ends leases that were not renewed in time, or have held memory too long. Returns how many.
   std::size_t expire(Instant now);
+  static constexpr std::int64_t kMostHeld = 10;
 
   // The extent was freed in table generation `generation`, which never decreases; not reusable yet.
-  void retire(const Extent& extent, std::uint64_t generation);
+  void retire(const Extent& extent, std::uint64_t generation, Instant now);
   // Returns the extents that no lease protects any more.
   std::vector<Extent> reusable();
 
@@ -56,6 +59,7 @@ class Leases {
   struct Waiting {
     Extent extent;
     std::uint64_t generation;
+    Instant since;
   };
   Duration length_;
   std::uint64_t next_ = 1;

@@ -75,17 +75,17 @@ bool NodeCache::make_room(std::uint64_t bytes, Instant now) {
         pinned_.contains(log_[i].second))
       continue;
     ++counters_.evicted;
-    drop(PlacedRecord(found->second));
+    drop(PlacedRecord(found->second), now);
   }
   tidy(now);
   return used_bytes_ + leases_.waiting_bytes() + bytes <= most && !segment_.index_full();
 }
 
-void NodeCache::drop(const PlacedRecord& record) {
+void NodeCache::drop(const PlacedRecord& record, Instant now) {
   const Extent extent = segment_.remove(record);
   if (const std::uint32_t generation = segment_.next_generation(); generation != 0)
     log_.emplace_back(generation, record.id);
-  leases_.retire(extent, segment_.generation());
+  leases_.retire(extent, segment_.generation(), now);
   used_bytes_ -= footprint(record.length);
   pinned_.erase(record.id);
   records_.erase(record.id);
@@ -128,7 +128,7 @@ std::uint64_t NodeCache::evict(std::uint64_t first, std::uint64_t count, Instant
   std::uint64_t evicted = 0;
   for (const std::uint64_t id : ids(first, count)) {
     if (pinned_.contains(id)) continue;
-    drop(PlacedRecord(records_.at(id)));
+    drop(PlacedRecord(records_.at(id)), now);
     ++evicted;
   }
   counters_.evicted += evicted;
@@ -147,7 +147,7 @@ bool NodeCache::check(std::uint64_t id, Instant now) {
   const auto found = records_.find(id);
   if (found == records_.end() || segment_.intact(found->second)) return true;
   ++counters_.corrupt;
-  drop(PlacedRecord(found->second));
+  drop(PlacedRecord(found->second), now);
   tidy(now);
   return false;
 }

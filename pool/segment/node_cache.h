@@ -88,7 +88,7 @@ class NodeCache {
 
  private:
   void insert(const PlacedRecord& record);
-  void drop(const PlacedRecord& record);
+  void drop(const PlacedRecord& record, Instant now);
   bool make_room(std::uint64_t bytes, Instant now);
   [[nodiscard]] bool outdated(const std::pair<std::uint32_t, std::uint64_t>& entry) const;
   void compact(std::uint64_t seen);

@@ -122,6 +122,24 @@ TEST_F(PoolDoors, L4AReaderWhoseLeaseHasEndedConnectsAgain) {
   EXPECT_THROW(stream.ask(Renew{welcome.lease, 1}, Duration::seconds(10)), StreamError);
 }
 
+// Its lease ends after ten lengths, however often it is renewed; nobody else asks for anything.
+TEST_F(PoolDoors, L4AReaderThatReadsNoTableHoldsDroppedMemoryForATime) {
+  config_.transport = TransportKind::mapped;
+  config_.cache.lease = Duration::ms(50);
+  start(0);
+  NodeLink operators = operate(0);
+  operators.command(CommandKind::fill, 0, kRecords);
+  ASSERT_TRUE(eventually([this] { return !servers_[0]->status().fill.running; }));
+  Welcome welcome;
+  MessageStream reader = greeted(0, 1, welcome);
+  operators.command(CommandKind::evict, 0, kRecords);
+  std::uint64_t lease = welcome.lease;
+  EXPECT_TRUE(eventually([&] {
+    lease = reader.ask_for<Renewed>(Renew{lease, 0}, Duration::seconds(10)).lease;
+    return servers_[0]->status().waiting_bytes == 0;
+  }));
+}
+
 TEST_F(PoolDoors, L4ThoseWhoDoNotReadGetNoKey) {
   start(0);
   Welcome welcome;

@@ -104,7 +104,7 @@ Welcome NodeServer::welcome(Peer& peer, bool reads) {
   const std::lock_guard lock(mutex_);
   welcome.generation = cache_->generation();
   if (!permit) return welcome;
-  welcome.lease = peer.lease = cache_->leases().open(0, now());
+  welcome.lease = peer.lease = cache_->leases().open(cache_->generation(), now());
   permits_.emplace(peer.lease, std::move(permit));
   return welcome;
 }
@@ -121,7 +121,7 @@ Message NodeServer::renew(const Renew& wish, std::uint64_t& lease) {
     if (permit.empty()) return Failure{"has ended the lease; connect again"};
     cache_->leases().close(lease);
     renewed.alive = 0;
-    renewed.lease = lease = cache_->leases().open(0, now());
+    renewed.lease = lease = cache_->leases().open(cache_->generation(), now());
     permit.key() = lease;
     permits_.insert(std::move(permit));
   }
@@ -156,12 +156,12 @@ void NodeServer::leave(const Peer& peer) {
 
 // A reader whose lease has ended reads no more, where its transport can see to that: its memory may
 // be another record's. It connects again.
-void NodeServer::end_silent() {
-  if (served_->kind() == TransportKind::mapped) return;
+void NodeServer::end_silent() try {
   std::vector<std::unique_ptr<ReadPermit>> ended;  // without the mutex
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return;
-  cache_->leases().expire(now());
+  cache_->tidy(now());
+  if (served_->kind() == TransportKind::mapped) return;
   for (auto at = permits_.begin(); at != permits_.end();) {
     if (cache_->leases().has(at->first)) {
       ++at;
@@ -170,6 +170,8 @@ void NodeServer::end_silent() {
     ended.push_back(std::move(at->second));
     at = permits_.erase(at);
   }
+} catch (const std::bad_alloc&) {
+  // A later turn ends the rest.
 }
 
 }  // namespace tributary::poold
