@@ -143,6 +143,69 @@ def test_c6_a_key_that_others_may_read_ends_the_start(tmp_path):
     assert subprocess.run(command, capture_output=True, timeout=30, check=False).returncode == 0
 
 
+@contextlib.contextmanager
+def switch_that_hangs(path):
+    """A control socket that takes connections and never answers; yields a function that waits for a question."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(str(path))
+        listener.listen(64)
+        listener.settimeout(30)
+        asked = []
+
+        def wait():
+            asked.append(listener.accept()[0])
+            asked[-1].settimeout(30)
+            assert asked[-1].recv(1)
+        yield wait
+        for one in asked:
+            one.close()
+
+
+def test_sigterm_ends_the_server_while_switches_hang(tmp_path):
+    """Eight of them: the answer of each would be waited for."""
+    names = [f"s{number}" for number in range(8)]
+    nodes = [{"name": name, "id": number + 1, "reports_from": "127.0.0.1", "control": str(tmp_path / "hung.sock")}
+             for number, name in enumerate(names)]
+    network = {"nodes": [*nodes, {"name": "w"}],
+               "links": [{"from": first, "port": port, "to": second, "port_there": port + 2}
+                         for first, second in zip(names, names[1:]) for port in (1, 2)] +
+                        [{"from": names[-1], "port": 1, "to": "w"}]}
+    trees = [{"switch": name, "to": names[0], "uplinks": [{"name": "a", "port": 3}, {"name": "b", "port": 4}]}
+             for name in names[1:]]
+    file = tmp_path / "network.yaml"
+    for asks in ({"trees": trees}, {"paths": [{"from": "s0", "to": "w", "destinations": ["10.0.0.2"]}]}):
+        file.write_text(json.dumps({**network, **asks}), encoding="ascii")
+        with switch_that_hangs(tmp_path / "hung.sock") as wait_for_question:
+            with daemon("--topology", str(file)) as (_, http):
+                wait_for_question()
+                assert get(http, "healthz") == "ok\n"
+        (tmp_path / "hung.sock").unlink()
+
+
+def test_c7_deciding_about_many_paths_holds_up_no_report_and_no_page(tmp_path):
+    """A look at 1,024 paths by 60 ways each takes minutes."""
+    leaves, spines = [f"l{number}" for number in range(60)], [f"s{number}" for number in range(60)]
+    file = tmp_path / "network.yaml"
+    file.write_text(json.dumps({
+        "nodes": [{"name": name, "id": number + 1, "reports_from": "127.0.0.1"}
+                  for number, name in enumerate(leaves + spines)],
+        "links": [{"from": leaf, "port": at, "to": spine, "port_there": number}
+                  for number, leaf in enumerate(leaves) for at, spine in enumerate(spines)],
+        "paths": [{"from": leaves[number % 60], "to": leaves[(number + 1 + number // 60) % 60],
+                   "goal": "most-bandwidth"} for number in range(1024)]}), encoding="ascii")
+    with daemon("--topology", str(file)) as (udp, http):
+        reason = wait_for(lambda: json.loads(get(http, "paths"))[0]["path"], "the first path is decided")
+        assert reason
+        send(udp, http, [numbered_node(number, 1) for number in range(200)])
+        assert metric(http, "reports_total") == 200
+        assert not json.loads(get(http, "paths"))[-1]["path"], "the look is over: the network is too small"
+
+
+def numbered_node(number, node):
+    """A report with another number, of another switch."""
+    return struct.pack(">II", 2 << 28 | number, node) + REPORTS[0][8:]
+
+
 def test_mistakes_on_the_command_line():
     for options, text in (([], "no switch may report"),
                           (["--switch", "x=1.2.3.4"], "allowed: NODE=IPV4"),

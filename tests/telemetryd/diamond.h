@@ -1,9 +1,12 @@
-// A network file with two ways between L and R, by A and by B.
+// A network file with two ways between L and R, by A and by B; and what is decided of its paths.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
+
+#include "tools/telemetryd/path_watch.h"
 
 namespace tributary::telemetryd {
 
@@ -28,6 +31,13 @@ inline std::string with(const std::string& from, const std::string& to) {
   const std::size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
   return text.replace(at, from.size(), to);
+}
+
+inline std::vector<PathWatch::Decision> decisions_by(PathWatch& watch,
+                                                     const telemetry::RecordTable& table,
+                                                     Instant now) {
+  watch.refresh(table, now);
+  return watch.decide(now);
 }
 
 }  // namespace tributary::telemetryd

@@ -104,12 +104,18 @@ TEST_F(Paths, C7_ThePathMovesDownstreamFirstAndTheOldOneIsTakenBackLater) {
 
 TEST_F(Paths, C7_AServerThatStartsFollowsThePathInForce) {
   telemetry::RecordTable table{{}, {}};
-  EXPECT_THAT(watch.look(table, Instant()), IsEmpty()) << "no switch has said its paths";
+  EXPECT_THAT(decisions_by(watch, table, Instant()), IsEmpty()) << "no switch has said its paths";
   for (const char* const port : {"L2", "B1", "R2"}) pinned[port] = {kTo};
   setter.look();
-  for (const auto& decision : watch.look(table, Instant())) EXPECT_EQ(decision.from, "A");
+  for (const auto& decision : decisions_by(watch, table, Instant())) EXPECT_EQ(decision.from, "A");
   EXPECT_EQ(row()["path"], "L -2-> B -1-> R -2-> work");
   EXPECT_THAT(told, IsEmpty());
+}
+
+TEST_F(Paths, AServerThatEndsDecidesNoFurtherPath) {
+  telemetry::RecordTable table{{}, {}};
+  watch.end();
+  EXPECT_THAT(decisions_by(watch, table, Instant()), IsEmpty()) << "A's would be one";
 }
 
 TEST_F(Paths, C7_TheFirstPathIsDecidedOnceTheSwitchesAnswer) {
@@ -118,10 +124,10 @@ TEST_F(Paths, C7_TheFirstPathIsDecidedOnceTheSwitchesAnswer) {
   setter.look();
   EXPECT_THAT(log, ElementsAre("L: does not say its paths; nothing is set"));
   telemetry::RecordTable table{{}, {}};
-  ASSERT_EQ(watch.look(table, Instant()).size(), 1u) << "A's path alone";
+  ASSERT_EQ(decisions_by(watch, table, Instant()).size(), 1u) << "A's path alone";
   dead.clear();
   setter.look();
-  const auto decisions = watch.look(table, Instant());
+  const auto decisions = decisions_by(watch, table, Instant());
   ASSERT_EQ(decisions.size(), 1u);
   ASSERT_TRUE(decisions[0].order);
   EXPECT_EQ(decisions[0].order->links, kByA);

@@ -75,7 +75,7 @@ class Trees : public testing::Test {
     std::vector<PathWatch::TreeMove> moves;
     for (int i = 0; i < times; ++i, now = now + Duration::ms(100)) {
       probe(by_a_ns, by_b_ns);
-      for (const auto& decision : paths.look(table, now))
+      for (const auto& decision : decisions_by(paths, table, now))
         if (decision.move) moves.push_back(*decision.move);
     }
     return moves;

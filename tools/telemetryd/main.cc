@@ -1,21 +1,25 @@
 // tributary-telemetryd: the telemetry server. Receives reports of registered switches, keeps the
 // record table, and serves it over HTTP.
 #include <arpa/inet.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/text/codec.h"
 #include "config/text/file.h"
 #include "dataplane/host/periodic_thread.h"
 #include "tools/cli/app.h"
-#include "tools/client/control/control_client.h"
+#include "tools/client/control/stoppable_question.h"
 #include "tools/daemon/daemon.h"
 #include "tools/daemon/log_options.h"
 #include "tools/program/cpu_check.h"
@@ -67,8 +71,8 @@ ReceiverOptions receiver_options(const Options& options, const NetworkFile& netw
 constexpr std::chrono::milliseconds kPathPause(100);
 constexpr std::chrono::milliseconds kMovePause(20);
 constexpr std::chrono::milliseconds kLookPause(1000);
-constexpr Duration kPathAnswerTime = Duration::seconds(5);
-constexpr Duration kAnswerTime = Duration::seconds(90);  // beyond the longest switch.drain_time
+constexpr Duration kAnswerTime = Duration::seconds(5);
+constexpr Duration kDrainTime = Duration::seconds(90);  // beyond the longest switch.drain_time
 
 std::int64_t unix_ms() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -83,10 +87,10 @@ struct AllOrders {
 // Looks at the record table; what changes goes to the log, to the history if there is one, and to
 // the switches that it concerns.
 void follow(PathWatch& paths, const Receiver& receiver, History* history, AllOrders& orders) {
-  std::vector<PathWatch::Decision> changed;
+  Instant now;
   receiver.with_table([&](const telemetry::RecordTable& table, const ReceiverCounters&,
-                          Instant now) { changed = paths.look(table, now); });
-  for (const PathWatch::Decision& decision : changed) {
+                          Instant at) { paths.refresh(table, now = at); });
+  for (const PathWatch::Decision& decision : paths.decide(now)) {
     tools::report(decision.from + " to " + decision.to + ": " +
                   decision.explanation.substr(0, decision.explanation.find('\n')));
     if (history != nullptr)
@@ -96,21 +100,43 @@ void follow(PathWatch& paths, const Receiver& receiver, History* history, AllOrd
   }
 }
 
-nlohmann::ordered_json ask_switch(const std::string& socket,
-                                  const nlohmann::ordered_json& request) {
-  return client::ask_switch(socket, request, kAnswerTime);
+// The thread that does so. Its end ends a look at many paths.
+class Watching {
+ public:
+  Watching(PathWatch& paths, std::function<void()> look)
+      : paths_(paths), thread_(kPathPause, std::move(look)) {}
+  ~Watching() { paths_.end(); }
+  Watching(const Watching&) = delete;
+  Watching& operator=(const Watching&) = delete;
+
+ private:
+  PathWatch& paths_;
+  dataplane::PeriodicThread thread_;
+};
+
+nlohmann::ordered_json ask_about_tree(const std::string& socket,
+                                      const nlohmann::ordered_json& request, int stop) {
+  const bool drains = request.contains("dry_run") && !request["dry_run"];
+  return client::ask_switch_until(stop, socket, request, drains ? kDrainTime : kAnswerTime);
 }
 // Nothing is drained for a path.
 nlohmann::ordered_json ask_about_paths(const std::string& socket,
-                                       const nlohmann::ordered_json& request) {
-  return client::ask_switch(socket, request, kPathAnswerTime);
+                                       const nlohmann::ordered_json& request, int stop) {
+  return client::ask_switch_until(stop, socket, request, kAnswerTime);
 }
 
 // Asks switches anew after each kLookPause which way up they use: operators may move them, too.
 class Following {
  public:
-  Following(const NetworkFile& network, PathWatch& paths, Orders<PathWatch::TreeMove>& orders)
-      : mover_(network, paths, ask_switch, [](const std::string& line) { tools::report(line); }),
+  // `stop`: a descriptor that can be read when the server ends.
+  Following(const NetworkFile& network, PathWatch& paths, Orders<PathWatch::TreeMove>& orders,
+            int stop)
+      : mover_(
+            network, paths,
+            [stop](const auto& socket, const auto& request) {
+              return ask_about_tree(socket, request, stop);
+            },
+            [](const std::string& line) { tools::report(line); }),
         orders_(orders) {}
   void turn() {
     const auto moves = orders_.take();
@@ -128,9 +154,14 @@ class Following {
 // The same for the paths of other traffic.
 class Setting {
  public:
-  Setting(const NetworkFile& network, PathWatch& paths, Orders<PathWatch::PathOrder>& orders)
-      : setter_(network, paths, ask_about_paths,
-                [](const std::string& line) { tools::report(line); }),
+  Setting(const NetworkFile& network, PathWatch& paths, Orders<PathWatch::PathOrder>& orders,
+          int stop)
+      : setter_(
+            network, paths,
+            [stop](const auto& socket, const auto& request) {
+              return ask_about_paths(socket, request, stop);
+            },
+            [](const std::string& line) { tools::report(line); }),
         orders_(orders) {}
   void turn() {
     for (const PathWatch::PathOrder& order : orders_.take()) setter_.carry_out(order);
@@ -141,6 +172,29 @@ class Setting {
   PathSetter setter_;
   Orders<PathWatch::PathOrder>& orders_;
   unsigned turns_ = 0;
+};
+
+// A thread that follows trees or sets paths. Its end ends a question to a switch that hangs.
+template <typename Work>
+class Asking {
+ public:
+  template <typename Orders>
+  Asking(const NetworkFile& network, PathWatch& paths, Orders& orders)
+      : stop_(eventfd(0, EFD_CLOEXEC)),
+        work_(network, paths, orders, stop_),
+        thread_(std::in_place, kMovePause, [this] { work_.turn(); }) {}
+  ~Asking() {
+    eventfd_write(stop_, 1);
+    thread_.reset();
+    close(stop_);
+  }
+  Asking(const Asking&) = delete;
+  Asking& operator=(const Asking&) = delete;
+
+ private:
+  const int stop_;
+  Work work_;
+  std::optional<dataplane::PeriodicThread> thread_;
 };
 
 void keep(History& history, const Receiver& receiver) {
@@ -179,23 +233,16 @@ int run(const Options& options) {
     History* const history = kept ? &*kept : nullptr;
     const Receiver receiver(checked);
     AllOrders orders;
-    std::optional<Following> following;
-    std::optional<Setting> setting;
-    std::optional<dataplane::PeriodicThread> mover;
-    std::optional<dataplane::PeriodicThread> setter;
-    std::optional<dataplane::PeriodicThread> follower;
-    if (paths) follower.emplace(kPathPause, [&] { follow(*paths, receiver, history, orders); });
-    if (!network.trees.empty()) {
-      following.emplace(network, *paths, orders.trees);
-      mover.emplace(kMovePause, [&] { following->turn(); });
-    }
+    std::optional<Asking<Following>> mover;
+    std::optional<Asking<Setting>> setter;
+    std::optional<Watching> follower;
+    if (paths) follower.emplace(*paths, [&] { follow(*paths, receiver, history, orders); });
+    if (!network.trees.empty()) mover.emplace(network, *paths, orders.trees);
     const auto has_destinations = [](const NetworkPath& path) {
       return !path.destinations.empty();
     };
-    if (std::any_of(network.paths.begin(), network.paths.end(), has_destinations)) {
-      setting.emplace(network, *paths, orders.paths);
-      setter.emplace(kMovePause, [&] { setting->turn(); });
-    }
+    if (std::any_of(network.paths.begin(), network.paths.end(), has_destinations))
+      setter.emplace(network, *paths, orders.paths);
     std::optional<dataplane::PeriodicThread> keeper;
     if (kept) keeper.emplace(pause_of(options.history), [&] { keep(*history, receiver); });
     const control::MetricsServer http("--http", options.http,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "config/schema/schema_forwarding.h"
 #include "config/schema/schema_telemetry.h"
@@ -56,6 +57,7 @@ PathWatch::PathWatch(const NetworkFile& file) : file_(file) {
 }
 
 void PathWatch::refresh(const telemetry::RecordTable& table, Instant now) {
+  const std::scoped_lock lock(deciding_, mutex_);
   for (std::size_t i = 0; i < network_.links.size(); ++i) {
     PathLink& link = network_.links[i];
     const std::uint32_t node = file_.nodes[link.from].id;
@@ -104,7 +106,7 @@ void PathWatch::in_force(std::size_t tree, const std::string& uplink) {
   const auto way = std::find_if(uplinks.begin(), uplinks.end(),
                                 [&](const NetworkUplink& u) { return u.name == uplink; });
   if (way == uplinks.end()) return;
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(deciding_, mutex_);
   for (Watched& watched : paths_) {
     if (watched.tree != tree) continue;
     watched.path.uplink = uplink;
@@ -119,25 +121,27 @@ std::optional<PathWatch::PathOrder> PathWatch::order_of(const Watched& watched) 
 }
 
 void PathWatch::follow(std::size_t path, const std::vector<std::size_t>& links) {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(deciding_, mutex_);
   Watched& watched = paths_[path];
   watched.path.installed = !links.empty();
   if (!links.empty()) watched.chooser.follow(links);
 }
 
 void PathWatch::note_installed(std::size_t path, bool installed) {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(deciding_, mutex_);
   paths_[path].path.installed = installed;
 }
 
-std::vector<PathWatch::Decision> PathWatch::look(const telemetry::RecordTable& table, Instant now) {
-  const std::lock_guard lock(mutex_);
-  refresh(table, now);
+std::vector<PathWatch::Decision> PathWatch::decide(Instant now) {
+  const std::lock_guard deciding(deciding_);
   std::vector<Decision> changed;
   for (Watched& watched : paths_) {
+    if (ending_) break;
     if (!watched.is_known()) continue;
     const telemetry::PathNetwork& network = watched.is_used() ? probed_ : network_;
-    watched.path.decision = watched.chooser.decide(network, now);
+    telemetry::PathDecision decision = watched.chooser.decide(network, now);
+    const std::lock_guard lock(mutex_);
+    watched.path.decision = std::move(decision);
     if (!watched.path.decision.changed) continue;
     if (watched.path.decision.reason == telemetry::PathReason::moved) ++watched.path.moves;
     changed.push_back({now, watched.path.from, watched.path.to,

@@ -10,6 +10,7 @@
 // reason to move back. No switch is told of another way before it is known which one is in use.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <mutex>
 #include <optional>
@@ -61,8 +62,12 @@ class PathWatch {
 
   explicit PathWatch(const NetworkFile& file);
 
-  // One thread; returns the decisions that changed a path.
-  std::vector<Decision> look(const telemetry::RecordTable& table, Instant now);
+  // One thread: takes the links' figures from the table, then decides by them, without the table.
+  // Returns the decisions that changed a path.
+  void refresh(const telemetry::RecordTable& table, Instant now);
+  std::vector<Decision> decide(Instant now);
+  // Any thread: from now on decide() goes no further than the path that it is at.
+  void end() { ending_ = true; }
 
   // Any thread: the way up that the tree's switch says it uses.
   void in_force(std::size_t tree, const std::string& uplink);
@@ -97,14 +102,17 @@ class PathWatch {
     }
   };
 
-  void refresh(const telemetry::RecordTable& table, Instant now);
   void refresh(std::size_t link, const telemetry::LinkRecord& record, Instant now);
   // nullopt: nothing is to be done about the tree.
   [[nodiscard]] std::optional<TreeMove> move_of(const Watched& watched) const;
   [[nodiscard]] std::optional<PathOrder> order_of(const Watched& watched) const;
 
   const NetworkFile file_;
-  mutable std::mutex mutex_;  // of all that follows
+  std::atomic<bool> ending_{false};
+  // Guard what follows; both are held while it changes, and are taken in this order. Deciding,
+  // which may take seconds, holds the first alone, and so holds up no reader.
+  std::mutex deciding_;
+  mutable std::mutex mutex_;
   telemetry::PathNetwork network_;
   telemetry::PathNetwork probed_;  // the same with the latencies that probes say
   std::vector<Watched> paths_;

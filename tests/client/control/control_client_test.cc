@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "tests/testbed/scratch.h"
+#include "tools/client/control/stoppable_question.h"
 
 namespace tributary::client {
 namespace {
@@ -70,9 +71,10 @@ class FakeSwitch {
 
 const Json kShowPorts = {{"command", "show"}, {"what", "ports"}};
 
-std::string failure(const std::string& path, Duration timeout = Duration::seconds(30)) {
+std::string failure(const std::string& path, Duration timeout = Duration::seconds(30),
+                    int stop = -1) {
   try {
-    (void)ask_switch(path, kShowPorts, timeout);
+    (void)ask_switch_until(stop, path, kShowPorts, timeout);
   } catch (const ControlError& error) {
     return error.what();
   }
@@ -113,6 +115,17 @@ TEST(ControlClient, ReadsRepliesOfManyBlocks) {
   const std::string big(300'000, 'x');
   peer.serve([&](const std::string&) { return R"({"ok":true,"data":")" + big + "\"}\n"; });
   EXPECT_EQ(ask_switch(peer.path(), kShowPorts).get<std::string>(), big);
+}
+
+TEST(ControlClient, AProgramThatEndsDoesNotWaitForAnAnswer) {
+  FakeSwitch peer;
+  peer.serve([](const std::string&) { return std::string(); });
+  std::array<int, 2> stop{};
+  ASSERT_EQ(::pipe(stop.data()), 0);
+  ASSERT_EQ(::write(stop[1], "x", 1), 1);
+  EXPECT_THAT(failure(peer.path(), Duration::seconds(30), stop[0]),
+              HasSubstr("did not answer before this program ends"));
+  for (const int end : stop) ::close(end);
 }
 
 TEST(ControlClient, PassesOnTheSwitchesRefusal) {

@@ -14,6 +14,8 @@
 #include <cstring>
 #include <system_error>
 
+#include "tools/client/control/stoppable_question.h"
+
 namespace tributary::client {
 namespace {
 
@@ -69,13 +71,23 @@ void connect_to(const Socket& socket, const std::string& path) {
     fail_to_connect(path, errno);
 }
 
-void wait_for(const Socket& socket, short events, Clock::time_point deadline,
+// When an exchange ends without an answer: at a time, or once a descriptor can be read.
+struct Patience {
+  Clock::time_point deadline;
+  int stop = -1;
+};
+
+void wait_for(const Socket& socket, short events, const Patience& patience,
               const std::string& path) {
   for (;;) {
     const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    pollfd waiting{socket.fd(), events, 0};
-    const int n = left > 0 ? ::poll(&waiting, 1, static_cast<int>(left)) : 0;
+        std::chrono::duration_cast<std::chrono::milliseconds>(patience.deadline - Clock::now())
+            .count();
+    std::array<pollfd, 2> waits = {{{socket.fd(), events, 0}, {patience.stop, POLLIN, 0}}};
+    const int n = left > 0 ? ::poll(waits.data(), waits.size(), static_cast<int>(left)) : 0;
+    if (n > 0 && waits[1].revents != 0)
+      throw ControlError("tributary-switchd at " + path +
+                         " did not answer before this program ends");
     if (n > 0) return;
     if (n == 0)
       throw ControlError("tributary-switchd at " + path +
@@ -84,11 +96,11 @@ void wait_for(const Socket& socket, short events, Clock::time_point deadline,
   }
 }
 
-void send_line(const Socket& socket, const std::string& line, Clock::time_point deadline,
+void send_line(const Socket& socket, const std::string& line, const Patience& patience,
                const std::string& path) {
   std::size_t sent = 0;
   while (sent < line.size()) {
-    wait_for(socket, POLLOUT, deadline, path);
+    wait_for(socket, POLLOUT, patience, path);
     const ssize_t n =
         ::send(socket.fd(), line.data() + sent, line.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n >= 0)
@@ -101,12 +113,12 @@ void send_line(const Socket& socket, const std::string& line, Clock::time_point 
 }
 
 // Bytes that came after the line go to `rest`.
-std::string receive_line(const Socket& socket, Clock::time_point deadline, const std::string& path,
+std::string receive_line(const Socket& socket, const Patience& patience, const std::string& path,
                          std::string& rest) {
   std::string line;
   std::array<char, 16 << 10> block{};
   for (;;) {
-    wait_for(socket, POLLIN, deadline, path);
+    wait_for(socket, POLLIN, patience, path);
     const ssize_t n = ::recv(socket.fd(), block.data(), block.size(), MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) continue;
     if (n < 0) throw ControlError("cannot receive from " + path + ": " + system_text(errno));
@@ -162,6 +174,14 @@ Reply reply_in(const std::string& line, const std::string& path) {
   return {reply.contains("data") ? reply["data"] : Json::array(), notes_of(reply)};
 }
 
+Reply exchange(const std::string& path, const Json& request, const Patience& patience) {
+  const Socket socket;
+  connect_to(socket, path);
+  send_line(socket, request.dump() + '\n', patience, path);
+  std::string rest;
+  return reply_in(receive_line(socket, patience, path, rest), path);
+}
+
 // SIGINT and SIGTERM as something to poll, as long as it lives.
 class StopSignals {
  public:
@@ -198,23 +218,24 @@ Json ask_switch(const std::string& socket_path, const Json& request, Duration ti
 }
 
 Reply ask_with_notes(const std::string& socket_path, const Json& request, Duration timeout) {
+  return exchange(socket_path, request, {Clock::now() + std::chrono::nanoseconds(timeout.to_ns())});
+}
+
+Json ask_switch_until(int stop, const std::string& socket_path, const Json& request,
+                      Duration timeout) {
   const auto deadline = Clock::now() + std::chrono::nanoseconds(timeout.to_ns());
-  const Socket socket;
-  connect_to(socket, socket_path);
-  send_line(socket, request.dump() + '\n', deadline, socket_path);
-  std::string rest;
-  return reply_in(receive_line(socket, deadline, socket_path, rest), socket_path);
+  return exchange(socket_path, request, {deadline, stop}).data;
 }
 
 void stream_from_switch(const std::string& socket_path, const Json& request,
                         const std::function<void(std::string_view bytes)>& sink) {
   StopSignals signals;
-  const auto deadline = Clock::now() + std::chrono::seconds(5);
+  const Patience patience{Clock::now() + std::chrono::seconds(5)};
   const Socket socket;
   connect_to(socket, socket_path);
-  send_line(socket, request.dump() + '\n', deadline, socket_path);
+  send_line(socket, request.dump() + '\n', patience, socket_path);
   std::string rest;
-  reply_in(receive_line(socket, deadline, socket_path, rest), socket_path);
+  reply_in(receive_line(socket, patience, socket_path, rest), socket_path);
   if (!rest.empty()) sink(rest);
   std::array<pollfd, 2> waits = {{{socket.fd(), POLLIN, 0}, {signals.fd(), POLLIN, 0}}};
   std::array<char, 64 << 10> block;
