@@ -1,9 +1,9 @@
 // A loader for tests on machines without Python: reads every record of a pool, and checks it.
 //
 //   read_records make FILE RECORDS BYTES     writes records whose bytes follow from their numbers
-//   read_records read CONFIG BATCH COMMAND   connects, runs the command, reads them in random
-//   order,
-//                                            and says how it went
+//   read_records read CONFIG BATCH COMMAND   connects, runs `COMMAND connected`, reads them
+//                                            in random order, says how it went, and runs
+//                                            `COMMAND read`
 //   read_records repeat CONFIG BATCH         reads batches in random order until SIGTERM, whatever
 //                                            the nodes do; says now and then, in JSON, how many
 //                                            records were right and wrong, and batches failed
@@ -44,6 +44,11 @@ void make(const std::string& file, std::uint64_t records, std::size_t bytes) {
   if (!out.flush()) throw std::runtime_error(file + ": cannot be written");
 }
 
+void run(const std::string& command) {
+  std::fflush(stdout);
+  if (std::system(command.c_str()) != 0) throw std::runtime_error("'" + command + "' failed");
+}
+
 bool read(const std::string& config, std::size_t batch, const std::string& command) {
   pool::Loader loader(pool::load_pool_config(config));
   // A machine that is emulated on a busy one may miss a loader's usual patience.
@@ -54,8 +59,7 @@ bool read(const std::string& config, std::size_t batch, const std::string& comma
   for (const pool::NodeState& node : loader.nodes())
     std::printf("node %s by %s %s\n", node.name.c_str(), node.transport.c_str(),
                 node.problem.c_str());
-  std::fflush(stdout);
-  if (std::system(command.c_str()) != 0) throw std::runtime_error("'" + command + "' failed");
+  run(command + " connected");
   std::vector<std::uint64_t> ids(loader.records());
   std::iota(ids.begin(), ids.end(), 0);
   std::shuffle(ids.begin(), ids.end(), std::mt19937_64(1));
@@ -87,6 +91,7 @@ bool read(const std::string& config, std::size_t batch, const std::string& comma
   std::printf("%zu records, %llu wrong, %llu from the pool\n", ids.size(),
               static_cast<unsigned long long>(wrong),
               static_cast<unsigned long long>(counters.hits));
+  run(command + " read");
   return wrong == 0;
 }
 
