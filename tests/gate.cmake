@@ -78,6 +78,11 @@ if(TRIBUTARY_MANAGER)
 tributary_gate_cases(gate.manager_ranks system.manager_ranks
   system/test_manager_ranks.py::test_ranks_in_c_and_cpp_join_where_the_manager_says
   system/test_manager_ranks.py::test_ctrl_c_ends_waiting_for_a_job)
+tributary_gate_cases(gate.torch_managed torch.managed
+  torch/managed_test.py::test_t20_a_group_asks_for_its_own_workers_and_ends_its_job
+  "torch/managed_test.py::test_t20_a_refused_group_is_gloos[FAILED_PRECONDITION]"
+  torch/managed_test.py::test_t20_a_group_that_is_destroyed_waits_no_longer
+  torch/managed_test.py::test_t20_groups_get_jobs_of_the_manager_and_give_them_back)
 endif()
 tributary_gate_cases(gate.pool system.pool
   data/pool_test.py::test_l1_webhdfs_files_that_change_after_their_first_read_are_refused

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 import torch.distributed as dist
-from tributary.torch.binding import Agreement
+from tributary.torch.binding import Agreement, ListedJobs
 
 
 class NotingStore(dist.Store):
@@ -28,7 +28,7 @@ class NotingStore(dist.Store):
 
 
 def agreement(store, timeout):
-    return Agreement(store, 1, 2, timeout, "udp://10.77.0.254", [(1, None)], "g", {})
+    return Agreement(store, 1, 2, timeout, ListedJobs([(1, None)], "udp://10.77.0.254", {}, "g"), "g")
 
 
 @pytest.mark.parametrize("call", [lambda a: a.bind(), lambda a: a.joined(7)])

@@ -55,10 +55,10 @@ def test_bad_thresholds_are_named(text):
 
 def test_addresses_have_places():
     places = {"rank": 3, "local_rank": 1, "job": 7}
-    filled = environment.fill_address("memif:///run/s?id={job}{rank}&x={local_rank}", places)
+    filled = environment.fill("memif:///run/s?id={job}{rank}&x={local_rank}", "TRIBUTARY_ADDRESS", places)
     assert filled == "memif:///run/s?id=73&x=1"
-    with pytest.raises(ValueError, match=r"\{host\}.*allowed are \{rank\}, \{local_rank\}"):
-        environment.fill_address("udp://{host}", places)
+    with pytest.raises(ValueError, match=r"TRIBUTARY_ADDRESS: \{host\}.*allowed are \{rank\}, \{local_rank\}"):
+        environment.fill("udp://{host}", "TRIBUTARY_ADDRESS", places)
 
 
 def init(**changes):
@@ -89,6 +89,10 @@ def test_a_group_of_one_needs_no_switch():
         ({"TRIBUTARY_TORCH_DEGRADED": "half"},
          "TRIBUTARY_TORCH_DEGRADED is 'half'; allowed are error and scale"),
         ({"TRIBUTARY_TORCH_THRESHOLDS": "all=1"}, "'all' is no collective"),
+        ({"TRIBUTARY_REQUEST": "/none"}, "needed as well: TRIBUTARY_MANAGER"),
+        ({"TRIBUTARY_REQUEST": "/none", "TRIBUTARY_MANAGER": "unix:/m", "TRIBUTARY_JOB": "1"}, "allowed: one"),
+        ({"TRIBUTARY_REQUEST": "/none", "TRIBUTARY_MANAGER": "unix:/m"}, "/none: No such file or directory"),
+        ({"TRIBUTARY_REQUEST": "/dev/null", "TRIBUTARY_MANAGER": "unix:/m"}, "/dev/null has no {name}"),
     ],
 )
 def test_mistakes_are_told_when_the_group_is_made(changes, text):

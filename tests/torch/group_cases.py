@@ -93,3 +93,14 @@ def until_both_fail(rank, size, running):
                 text = str(error)
         texts.append(text)
     return texts
+
+
+def one_more_than_jobs(rank, size, jobs):
+    """Where the calls of each of jobs + 1 groups go."""
+    groups = [dist.new_group() for _ in range(jobs + 1)]
+    where = []
+    for group in groups:
+        dist.barrier(group)
+        where.append({(1, 0): "switch", (0, 1): "gloo"}[tributary.torch.calls(group)])
+        sums(group, rank, size, 4, 0)
+    return where

@@ -53,14 +53,22 @@ Function* function(const char* name) {
   return reinterpret_cast<Function*>(found);
 }
 
+std::string reply_of(const char* name, const std::string& request) {
+  const auto ask = function<char*(const char*)>(name);
+  const auto release = function<void(char*)>("tributary_manager_free");
+  const std::unique_ptr<char, void (*)(char*)> reply(ask(request.c_str()), release);
+  if (reply == nullptr) throw std::bad_alloc();
+  return reply.get();
+}
+
 }  // namespace
 
 std::string ask_manager(const std::string& request) {
-  const auto wait = function<char*(const char*)>("tributary_manager_wait");
-  const auto release = function<void(char*)>("tributary_manager_free");
-  const std::unique_ptr<char, void (*)(char*)> reply(wait(request.c_str()), release);
-  if (reply == nullptr) throw std::bad_alloc();
-  return reply.get();
+  return reply_of("tributary_manager_wait", request);
+}
+
+std::string call_manager(const std::string& request) {
+  return reply_of("tributary_manager_call", request);
 }
 
 }  // namespace tributary::worker

@@ -5,8 +5,9 @@
 
 namespace tributary::worker {
 
-// Calls its `tributary_manager_wait` (manager/api/helper.h) and returns the reply. Any thread.
-// Throws std::runtime_error if the library is not there.
+// Call its `tributary_manager_wait` and `tributary_manager_call` (manager/api/helper.h) and return
+// the reply. Any thread. Both throw std::runtime_error if the library is not there.
 std::string ask_manager(const std::string& request);
+std::string call_manager(const std::string& request);
 
 }  // namespace tributary::worker

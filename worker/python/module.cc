@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "worker/manager/manager_library.h"
 #include "worker/python/communicator.h"
 #include "worker/python/layout.h"
 
@@ -261,7 +262,8 @@ void define_error(py::module_& m) {
   py::register_exception_translator(&translate);
 }
 
-// Defines what __init__.py makes of init()'s `manager`, `job`, `request` and `worker`.
+// Defines what __init__.py makes of init()'s `manager`, `job`, `request` and `worker`, and what
+// torch/managed.py asks a manager by.
 void define_managed_job(py::module_& m) {
   using worker::ManagedJob;
   py::class_<ManagedJob>(m, "_ManagedJob")
@@ -271,6 +273,8 @@ void define_managed_job(py::module_& m) {
                                    std::move(worker), std::nullopt};
                }),
            py::arg("manager"), py::arg("name"), py::arg("request"), py::arg("worker"));
+  m.def("_wait_for_job", &worker::ask_manager, py::call_guard<py::gil_scoped_release>());
+  m.def("_call_manager", &worker::call_manager, py::call_guard<py::gil_scoped_release>());
 }
 
 }  // namespace

@@ -10,6 +10,8 @@ Environment, read when a process group is made:
 TRIBUTARY_ADDRESS: the switch, as in tributary.init(); {rank}, {local_rank}, {job} are replaced.
 TRIBUTARY_JOB: jobs of the switch that process groups may use, such as "1" or "1-4,7/2"; each group
     takes one at its first call for the switch. "/2": only for groups of 2 ranks. Default: 1.
+TRIBUTARY_REQUEST, TRIBUTARY_MANAGER, TRIBUTARY_WORKER: instead of these two, a cluster's manager gives
+    each group a job of its own: a file with the request, the manager, this rank's worker.
 TRIBUTARY_TORCH_THRESHOLDS: bytes between which a collective goes to the switch, such as
     "allreduce=64K-4M,all_gather=1K,broadcast=never". Those of the group's rank 0 hold for all.
 TRIBUTARY_TORCH_DEGRADED: what a result is that lacks late ranks, in a job that allows such results:

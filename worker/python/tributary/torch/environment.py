@@ -92,13 +92,13 @@ def parse_degraded(text):
     raise ValueError(f"TRIBUTARY_TORCH_DEGRADED is '{text}'; allowed are error and scale")
 
 
-def fill_address(template, places):
-    """The address with {rank}, {local_rank} and {job} replaced."""
+def fill(template, variable, places):
+    """A variable's text with {rank}, {local_rank} and the other names of `places` replaced."""
 
     def value(match):
         if match[1] not in places:
             raise ValueError(
-                f"TRIBUTARY_ADDRESS: {match[0]} in '{template}' is unknown; allowed are "
+                f"{variable}: {match[0]} in '{template}' is unknown; allowed are "
                 + ", ".join("{" + name + "}" for name in places)
             )
         return str(places[match[1]])

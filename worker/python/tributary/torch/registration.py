@@ -3,12 +3,14 @@
 import atexit
 import inspect
 import os
+import socket
 
 import torch
 import torch.distributed as dist
 
 from . import environment
-from .binding import Agreement, share_settings
+from .binding import Agreement, ListedJobs, share_settings
+from .managed import ManagedJobs, Manager, check_template
 
 NAME = "tributary"
 
@@ -38,26 +40,20 @@ def _create(options, _backend_options=None):
     store, rank, size = options.store, options.group_rank, options.group_size
     timeout = options.timeout
     backend = _module()
-    address = os.environ.get("TRIBUTARY_ADDRESS", "")
-    if not address:
-        raise ValueError(
-            "backend tributary: TRIBUTARY_ADDRESS is not set; it is the switch's address, such as "
-            "udp://10.77.0.254 or memif:///run/tributary/s.sock?id={rank}&switch=10.77.0.254"
-        )
     global_ranks = list(options.global_ranks_in_group)
     global_rank = global_ranks[rank] if global_ranks else rank
     places = {"rank": global_rank, "local_rank": os.environ.get("LOCAL_RANK", global_rank)}
-    environment.fill_address(address, {**places, "job": 0})  # a bad one is told at once
-    jobs = environment.parse_jobs(os.environ.get("TRIBUTARY_JOB", "1"))
+    group = options.group_id or "default"
+    address = os.environ.get("TRIBUTARY_ADDRESS", "")
+    jobs = _managed_jobs(places, group) or _listed_jobs(address, places, group)
     log = environment.parse_flag("TRIBUTARY_TORCH_LOG", os.environ.get("TRIBUTARY_TORCH_LOG", ""))
     thresholds = environment.parse_thresholds(
         os.environ.get("TRIBUTARY_TORCH_THRESHOLDS", ""), environment.default_thresholds(address)
     )
     degraded = environment.parse_degraded(os.environ.get("TRIBUTARY_TORCH_DEGRADED", ""))
     shared = share_settings(store, rank, {"thresholds": thresholds, "degraded": degraded}, timeout)
-    group = options.group_id or "default"
     inner = dist.ProcessGroupGloo(dist.PrefixStore("inner", store), rank, size, timeout)
-    agreement = Agreement(store, rank, size, timeout, address, jobs, group, places)
+    agreement = Agreement(store, rank, size, timeout, jobs, group)
     _close_at_exit(backend)
     return backend.create(
         inner=inner,
@@ -70,6 +66,38 @@ def _create(options, _backend_options=None):
         log=log,
         scale_degraded=shared["degraded"] == "scale",
     )
+
+
+def _managed_jobs(places, group):
+    """The source of jobs for a group where TRIBUTARY_REQUEST says that a manager gives them; or None."""
+    file = os.environ.get("TRIBUTARY_REQUEST", "")
+    if not file:
+        return None
+    target = os.environ.get("TRIBUTARY_MANAGER", "")
+    if not target:
+        raise ValueError("backend tributary: TRIBUTARY_REQUEST is for a manager; needed as well: "
+                         "TRIBUTARY_MANAGER, such as unix:/run/tributary/manager.sock")
+    if "TRIBUTARY_JOB" in os.environ:
+        raise ValueError("backend tributary: TRIBUTARY_JOB and TRIBUTARY_REQUEST are set; allowed: one")
+    try:
+        with open(file, encoding="utf-8") as opened:
+            template = check_template(file, opened.read())
+    except OSError as error:
+        raise ValueError(f"TRIBUTARY_REQUEST: {file}: {error.strerror}") from None
+    worker = environment.fill(os.environ.get("TRIBUTARY_WORKER", "") or socket.gethostname(), "TRIBUTARY_WORKER",
+                              places)
+    return ManagedJobs(Manager(target, os.environ), file, template, worker, group)
+
+
+def _listed_jobs(address, places, group):
+    """The same of TRIBUTARY_JOB's jobs, at TRIBUTARY_ADDRESS."""
+    if not address:
+        raise ValueError(
+            "backend tributary: TRIBUTARY_ADDRESS is not set; it is the switch's address, such as "
+            "udp://10.77.0.254 or memif:///run/tributary/s.sock?id={rank}&switch=10.77.0.254"
+        )
+    environment.fill(address, "TRIBUTARY_ADDRESS", {**places, "job": 0})  # a bad one is told at once
+    return ListedJobs(environment.parse_jobs(os.environ.get("TRIBUTARY_JOB", "1")), address, places, group)
 
 
 _registered_exits = set()
