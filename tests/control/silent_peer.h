@@ -6,6 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -14,9 +15,11 @@
 namespace tributary::control {
 
 // Accepts a virtio-user device's connection and sends nothing. The device fails when it goes.
+// Ignores SIGPIPE, as daemons do: DPDK may write when it has gone.
 class SilentPeer {
  public:
   SilentPeer() : listener_(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    std::signal(SIGPIPE, SIG_IGN);
     std::string pattern = testing::TempDir() + "tributary-XXXXXX";
     directory_ = mkdtemp(pattern.data());
     path = directory_ + "/v";

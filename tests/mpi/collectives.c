@@ -198,6 +198,7 @@ static void halves(void) {
     MPI_Comm_split(MPI_COMM_WORLD, world_rank % 2, 0, &half);
     allreduce_floats(half);
     MPI_Barrier(half);
+    MPI_Barrier(MPI_COMM_WORLD); /* neither gives its job back before both have one */
     MPI_Comm_free(&half);
   }
 }
