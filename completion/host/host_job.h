@@ -88,6 +88,7 @@ struct Seat {
 
 struct HostJob {
   std::uint32_t id = 0;
+  std::uint64_t nonce = 0;  // tells incarnations of the job at this switch apart
   bool root_is_last = false;
   bool retries_floats = false;  // overflowed sums are sent again as floats (rule 12)
   bool degrades = false;        // results may lack ranks (rule 21)

@@ -28,10 +28,18 @@ std::optional<std::uint16_t> port_index(const config::SwitchConfig& config,
   return std::nullopt;
 }
 
-std::unique_ptr<HostJob> make_job(const config::SwitchConfig& config,
-                                  const config::JobConfig& job) {
+// At the job's root alone.
+bool has_hosts_elsewhere(const config::JobConfig& job) {
+  return !job.parent && std::ranges::any_of(job.completion_hosts, [](const std::string& name) {
+    return name != config::kRootHost;
+  });
+}
+
+std::unique_ptr<HostJob> make_job(const config::SwitchConfig& config, const config::JobConfig& job,
+                                  std::uint64_t nonce) {
   auto made = std::make_unique<HostJob>();
   made->id = job.id;
+  made->nonce = nonce;
   made->retries_floats = config::retries_floats(job);
   made->degrades = config::degrades(job);
   for (const std::string& name : job.completion_hosts) {
@@ -78,18 +86,42 @@ bool holds_a_host(const Seat& seat) {
 
 RemoteHosts::RemoteHosts(const config::SwitchConfig& config, aggregator::Engine& engine,
                          std::uint64_t nonce)
-    : engine_(engine), nonce_(nonce), lease_(config.completion.lease), by_id_(config.jobs.size()) {
+    : engine_(engine), lease_(config.completion.lease), by_id_(0) {
+  apply(*prepare(config, nonce));
+}
+
+std::shared_ptr<RemoteHosts::Change> RemoteHosts::prepare(const config::SwitchConfig& next,
+                                                          std::uint64_t nonce) const {
+  auto change =
+      std::make_shared<Change>(Change{{}, {}, aggregator::JobIndex<HostJob>(next.jobs.size()), {}});
   std::size_t largest = 0;
-  for (const config::JobConfig& job : config.jobs) {
-    if (job.parent) continue;
-    auto made = make_job(config, job);
-    if (made->hosts.empty()) continue;
+  for (const config::JobConfig& job : next.jobs) {
+    if (!has_hosts_elsewhere(job)) continue;
+    HostJob* const running = by_id_.find(job.id);
+    const auto at = std::find_if(jobs_.begin(), jobs_.end(),
+                                 [running](const auto& j) { return j.get() == running; });
+    change->jobs.push_back(running == nullptr ? make_job(next, job, nonce) : nullptr);
+    change->stays_from.push_back(static_cast<std::size_t>(at - jobs_.begin()));
+    change->by_id.insert(job.id, running == nullptr ? change->jobs.back().get() : running);
     largest = std::max<std::size_t>(largest, job.chunk_bytes);
-    by_id_.insert(made->id, made.get());
-    for (Seat& seat : made->seats) appoint(*made, seat, made->order[made->first_place(seat.shard)]);
-    jobs_.push_back(std::move(made));
   }
-  copies_.resize(kMostCopies * largest);
+  change->copies.resize(kMostCopies * largest);
+  return change;
+}
+
+void RemoteHosts::apply(Change& change) {
+  for (std::size_t i = 0; i < change.jobs.size(); ++i) {
+    auto& job = change.jobs[i];
+    if (job == nullptr) {
+      job = std::move(jobs_[change.stays_from[i]]);
+      continue;
+    }
+    for (Seat& seat : job->seats) appoint(*job, seat, job->order[job->first_place(seat.shard)]);
+  }
+  std::swap(jobs_, change.jobs);
+  std::swap(by_id_, change.by_id);
+  std::swap(copies_, change.copies);
+  copied_ = 0;
 }
 
 bool RemoteHosts::concerns(const wire::Packet& packet) const {
@@ -133,7 +165,7 @@ void RemoteHosts::appoint(HostJob& job, Seat& seat, std::optional<std::size_t> h
 
 bool RemoteHosts::intercept(Outgoing& message, Instant now, Outbox& box) {
   const wire::Header& h = message.header;
-  HostJob* const job = by_id_.find(h.job);
+  HostJob* const job = jobs_.empty() ? nullptr : by_id_.find(h.job);
   if (job == nullptr) return false;
   if (message.to == Outgoing::To::peer && h.type == PacketType::start &&
       (h.flags & wire::kFlagAtPs) == 0) {
@@ -227,7 +259,7 @@ void RemoteHosts::send_start(HostJob& job, Seat& seat, Instant now, Outbox& box)
   info.completion_host = host.ipv4;
   info.host_term = seat.term;
   wire::ExtensionWriter ext(o->extensions);
-  ext.add_nonce(nonce_);
+  ext.add_nonce(job.nonce);
   ext.add(info);
   o->extension_bytes = ext.bytes().size();
 }
@@ -427,6 +459,13 @@ void RemoteHosts::expire(Instant now, Outbox& box) {
 std::size_t RemoteHosts::outbox_capacity() const {
   std::size_t seats = 0;
   for (const auto& job : jobs_) seats += job->seats.size();
+  return 2 * seats;
+}
+
+std::size_t RemoteHosts::outbox_capacity(const config::SwitchConfig& config) {
+  std::size_t seats = 0;
+  for (const config::JobConfig& job : config.jobs)
+    if (has_hosts_elsewhere(job)) seats += job.shards;
   return 2 * seats;
 }
 

@@ -33,7 +33,8 @@ namespace tributary::completion {
 
 class RemoteHosts {
  public:
-  // `nonce` tells incarnations of this switch apart. The engine outlives this object.
+  // `nonce` tells incarnations of this switch apart, and later ones those of jobs that come. The
+  // engine outlives this object.
   RemoteHosts(const config::SwitchConfig& config, aggregator::Engine& engine, std::uint64_t nonce);
 
   // True for packets of hosts, as opposed to those of workers and switches.
@@ -55,12 +56,25 @@ class RemoteHosts {
   [[nodiscard]] bool serves(std::uint32_t job) const { return by_id_.find(job) != nullptr; }
   // The most messages that one call can append, without the engine's own.
   [[nodiscard]] std::size_t outbox_capacity() const;
+  [[nodiscard]] static std::size_t outbox_capacity(const config::SwitchConfig& config);
   [[nodiscard]] std::size_t job_count() const { return jobs_.size(); }
   [[nodiscard]] std::uint32_t job_id(std::size_t index) const { return jobs_[index]->id; }
   [[nodiscard]] const HostCounters& counters(std::size_t index) const {
     return jobs_[index]->counters;
   }
   [[nodiscard]] std::vector<SeatStatus> status(Instant now) const;
+
+  // Another configuration, as Engine::prepare() has it: a job with hosts outside the root that both
+  // have stays as it is. apply() comes after the aggregation engine's.
+  struct Change {
+    std::vector<std::unique_ptr<HostJob>> jobs;  // nullptr: stays
+    std::vector<std::size_t> stays_from;         // for those: the place before
+    aggregator::JobIndex<HostJob> by_id;
+    std::vector<std::byte> copies;
+  };
+  [[nodiscard]] std::shared_ptr<Change> prepare(const config::SwitchConfig& next,
+                                                std::uint64_t nonce) const;
+  void apply(Change& change);
 
  private:
   using Decision = aggregator::Decision;
@@ -86,7 +100,6 @@ class RemoteHosts {
   [[nodiscard]] bool alive(const Host& host, Instant now) const;
 
   aggregator::Engine& engine_;
-  std::uint64_t nonce_;
   Duration lease_;
   Instant next_look_;
   std::vector<std::unique_ptr<HostJob>> jobs_;

@@ -18,32 +18,35 @@ constexpr std::size_t kMostMessages = 2;
 RootHost::RootHost(const config::SwitchConfig& config, aggregator::Engine* root,
                    std::uint64_t nonce)
     : engine_(limits_of(config)), replies_(kMostMessages * engine_.outbox_capacity()) {
-  if (root == nullptr) return;
-  remote_.emplace(config, *root, nonce);
-  if (remote_->job_count() == 0) remote_.reset();
+  if (root != nullptr) remote_.emplace(config, *root, nonce);
 }
 
 struct RootHost::Change {
   std::shared_ptr<Engine::Change> engine;
   std::size_t outbox_capacity = 0;
   Outbox replies;
+  std::shared_ptr<RemoteHosts::Change> remote;
 };
 
-std::shared_ptr<RootHost::Change> RootHost::prepare(const config::SwitchConfig& next) const {
+std::shared_ptr<RootHost::Change> RootHost::prepare(const config::SwitchConfig& next,
+                                                    std::uint64_t nonce) const {
   std::vector<JobLimits> running;
   for (std::size_t i = 0; i < engine_.job_count(); ++i) running.push_back(engine_.limits(i));
   const std::vector<JobLimits> limits = limits_of(next, running);
   const std::size_t capacity = Engine::outbox_capacity(limits);
-  return std::make_shared<Change>(
-      Change{engine_.prepare(limits), capacity, Outbox(kMostMessages * capacity)});
+  const std::size_t for_hosts = remote_ ? RemoteHosts::outbox_capacity(next) : 0;
+  return std::make_shared<Change>(Change{engine_.prepare(limits), capacity + for_hosts,
+                                         Outbox(kMostMessages * capacity),
+                                         remote_ ? remote_->prepare(next, nonce) : nullptr});
 }
 
-std::size_t RootHost::outbox_capacity(const Change& next) const {
-  return next.outbox_capacity + (remote_ ? remote_->outbox_capacity() : 0);
+std::size_t RootHost::outbox_capacity(const Change& next) {
+  return next.outbox_capacity;
 }
 
 void RootHost::apply(Change& change) {
   engine_.apply(*change.engine);
+  if (remote_) remote_->apply(*change.remote);
   std::swap(replies_, change.replies);
 }
 

@@ -52,9 +52,11 @@ class RootHost {
     exchange_from(heard, box, now, root);
   }
 
-  // Another configuration, see Engine::prepare(). Remote hosts are not changed.
+  // Another configuration, see Engine::prepare(); apply() comes after the aggregation engine's.
   struct Change;
-  [[nodiscard]] std::shared_ptr<Change> prepare(const config::SwitchConfig& next) const;
+  // `nonce` of the jobs that come.
+  [[nodiscard]] std::shared_ptr<Change> prepare(const config::SwitchConfig& next,
+                                                std::uint64_t nonce = 0) const;
   void apply(Change& change);
 
   // True for a packet of a remote host, which is not for the aggregation engine.
@@ -73,12 +75,14 @@ class RootHost {
 
   [[nodiscard]] const Engine& engine() const { return engine_; }
   // nullptr if no job has remote hosts.
-  [[nodiscard]] const RemoteHosts* remote() const { return remote_ ? &*remote_ : nullptr; }
+  [[nodiscard]] const RemoteHosts* remote() const {
+    return remote_ && remote_->job_count() != 0 ? &*remote_ : nullptr;
+  }
   // The most messages that one call can append, without the aggregation engine's own.
   [[nodiscard]] std::size_t outbox_capacity() const {
     return engine_.outbox_capacity() + (remote_ ? remote_->outbox_capacity() : 0);
   }
-  [[nodiscard]] std::size_t outbox_capacity(const Change& next) const;
+  [[nodiscard]] static std::size_t outbox_capacity(const Change& next);
 
  private:
   // Returns how many of the box's messages have been handled: all of them.

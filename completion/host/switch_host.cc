@@ -19,19 +19,27 @@ namespace {
 
 constexpr Duration kLookAgain = Duration::ms(1);
 
-std::vector<ServedJob> jobs_of(const config::SwitchConfig& config) {
-  std::vector<ServedJob> all;
-  for (const config::JobConfig& job : config.jobs) {
-    if (!job.hosting) continue;
-    ServedJob& served = all.emplace_back();
-    served.limits = limits_of(job);
-    served.limits.root_is_here = false;
-    served.limits.bytes = config::hosted_share(config, job);
-    served.root_ipv4 = job.hosting->root_ipv4;
-    served.root_udp_port = config.udp_base_port;  // the same in the whole tree
-    served.integrity = job.integrity;
-  }
-  return all;
+ServedJob served(const config::SwitchConfig& config, const config::JobConfig& job,
+                 std::uint64_t bytes) {
+  ServedJob served;
+  served.limits = limits_of(job);
+  served.limits.root_is_here = false;
+  served.limits.bytes = bytes;
+  served.root_ipv4 = job.hosting->root_ipv4;
+  served.root_udp_port = config.udp_base_port;  // the same in the whole tree
+  served.integrity = job.integrity;
+  return served;
+}
+
+config::Demand demand_of(const config::JobConfig& job) {
+  return {config::least_served_bytes(job), config::most_served_bytes(job)};
+}
+
+std::uint64_t taken_by(const Server& server) {
+  std::uint64_t bytes = 0;
+  for (std::size_t seat = 0; seat < server.seat_count(); ++seat)
+    bytes += server.engine(seat).limits(0).bytes;
+  return bytes;
 }
 
 std::vector<std::uint64_t> ranks_below(const config::JobConfig& job) {
@@ -43,23 +51,63 @@ std::vector<std::uint64_t> ranks_below(const config::JobConfig& job) {
 
 }  // namespace
 
-SwitchHost::SwitchHost(const config::SwitchConfig& config, std::uint64_t nonce)
-    : server_(jobs_of(config),
-              {.ipv4 = config.ipv4, .nonce = nonce, .heartbeat = config.completion.heartbeat}),
-      outbox_(server_.outbox_capacity()) {
+// Jobs that stay keep their memory; those that come share what is left.
+SwitchHost::SwitchHost(const config::SwitchConfig& config, std::uint64_t nonce,
+                       const SwitchHost* running) {
+  std::uint64_t left = config::hosted_budget(config);
+  std::uint64_t needed = 0;
+  std::vector<config::Demand> demands;
+  const auto before = [running](const config::JobConfig& job) {
+    return running == nullptr ? nullptr : running->find_way(job.id);
+  };
+  for (const config::JobConfig& job : config.jobs) {
+    if (!job.hosting) continue;
+    if (const Way* const way = before(job)) {
+      left -= std::min(left, taken_by(*way->server));
+    } else {
+      demands.push_back(demand_of(job));
+      needed += demands.back().least;
+    }
+  }
+  if (needed > left)
+    throw std::invalid_argument("of switch.completion.hosted_megabytes " + std::to_string(left) +
+                                " of " + std::to_string(config::hosted_budget(config)) +
+                                " bytes are left; the jobs that come need " +
+                                std::to_string(needed));
   for (const config::JobConfig& job : config.jobs) {
     if (!job.hosting) continue;
     const auto uplink = std::find_if(config.ports.begin(), config.ports.end(),
                                      [&](const auto& p) { return p.name == job.parent->uplink; });
-    ways_.push_back({job.id, static_cast<std::uint16_t>(uplink - config.ports.begin()),
-                     *job.hosting, job.notify == wire::Notify::host_switch, ranks_below(job)});
+    std::unique_ptr<Server> server;
+    if (before(job) == nullptr) {
+      const std::array one = {served(config, job, config::share_of(left, demands, demand_of(job)))};
+      server = std::make_unique<Server>(
+          one, ServerIdentity{
+                   .ipv4 = config.ipv4, .nonce = nonce, .heartbeat = config.completion.heartbeat});
+    }
+    ways_.push_back({job.id, std::move(server),
+                     static_cast<std::uint16_t>(uplink - config.ports.begin()), *job.hosting,
+                     job.notify == wire::Notify::host_switch, ranks_below(job)});
   }
-  std::uint64_t taken = 0;
-  for (std::size_t seat = 0; seat < server_.seat_count(); ++seat)
-    taken += server_.engine(seat).limits(0).bytes;
-  if (taken > config::hosted_bytes(config))
-    throw std::logic_error("hosted engines: " + std::to_string(taken) + " bytes taken, " +
-                           std::to_string(config::hosted_bytes(config)) + " planned");
+  outbox_ = aggregator::Outbox(outbox_capacity(running));
+}
+
+void SwitchHost::adopt(SwitchHost& running) {
+  for (Way& way : ways_)
+    for (Way& other : running.ways_)
+      if (way.server == nullptr && other.job == way.job) way.server = std::move(other.server);
+}
+
+// Every server's heartbeats, and the longest answer of one.
+std::size_t SwitchHost::outbox_capacity(const SwitchHost* running) const {
+  std::size_t longest = 0;
+  std::size_t heartbeats = 0;
+  for (const Way& way : ways_) {
+    const Server& server = way.server ? *way.server : *running->find_way(way.job)->server;
+    longest = std::max(longest, server.outbox_capacity());
+    heartbeats += server.seat_count() + 1;
+  }
+  return longest + heartbeats;
 }
 
 const SwitchHost::Way* SwitchHost::find_way(std::uint32_t job) const {
@@ -79,7 +127,7 @@ DropReason SwitchHost::on_packet(const wire::Packet& packet, const Endpoint& fro
   if (from.port() != way->port || from.station() != wire::station_of(way->root.root_mac) ||
       from.segment())
     return DropReason::sender_mismatch;
-  const DropReason what = server_.on_packet(packet, from, now, outbox_);
+  const DropReason what = way->server->on_packet(packet, from, now, outbox_);
   address();
   return what;
 }
@@ -100,14 +148,15 @@ bool SwitchHost::take_own(const Outgoing& said, Instant now) {
   wire::Packet escalation{said.header, all.first(own.size() + ext.bytes().size()), said.payload};
   escalation.header.type = wire::PacketType::escalation;
   escalation.header.reason = wire::Reason::deadline;
-  const bool taken = server_.take_own(escalation, now, outbox_);
+  const bool taken = way->server->take_own(escalation, now, outbox_);
   address();
   return taken;
 }
 
 bool SwitchHost::expire(Instant now) {
   if (now < next_look_) return false;
-  if (server_.expire(now, outbox_)) {
+  for (const Way& way : ways_) way.server->expire(now, outbox_);
+  if (!outbox_.items().empty()) {
     address();
     return true;
   }
@@ -116,7 +165,7 @@ bool SwitchHost::expire(Instant now) {
 }
 
 void SwitchHost::shut_down() {
-  server_.shut_down(outbox_);
+  for (const Way& way : ways_) way.server->shut_down(outbox_);
   address();
 }
 

@@ -9,11 +9,15 @@
 //
 // Invariant: a root's packets are accepted only through the job's uplink, from its own addresses.
 //
+// Jobs come and go one by one: each has a Server of its own. Another configuration is another
+// object, made on a control thread, which takes over the servers of the jobs that stay.
+//
 // Pure; owner and threads are those of the aggregation engine. A switch that hosts no engines has
 // no such object.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "aggregator/chunk/outbox.h"
@@ -24,9 +28,13 @@ namespace tributary::completion {
 
 class SwitchHost {
  public:
-  // `config` hosts engines. `nonce` tells incarnations of this switch apart. Throws
-  // std::logic_error when the engines take more memory than the memory plan says.
-  SwitchHost(const config::SwitchConfig& config, std::uint64_t nonce);
+  // `config` hosts engines. `nonce` tells incarnations of this switch apart. `running` is the
+  // object before, whose jobs that stay get no engine here. Throws std::invalid_argument when there
+  // is no memory left for those that come.
+  SwitchHost(const config::SwitchConfig& config, std::uint64_t nonce,
+             const SwitchHost* running = nullptr);
+  // Takes the servers of jobs that stay, from the object with which this one was made.
+  void adopt(SwitchHost& running);
 
   // A packet to the hosting port, parsed and with its integrity verified. none: it was accepted.
   DropReason on_packet(const wire::Packet& packet, const Endpoint& from, Instant now);
@@ -50,11 +58,14 @@ class SwitchHost {
   }
   // The messages of the last call: all of them To::hosted_root.
   [[nodiscard]] aggregator::Outbox& outbox() { return outbox_; }
-  [[nodiscard]] const Server& server() const { return server_; }
+  [[nodiscard]] std::size_t job_count() const { return ways_.size(); }
+  // The engines of the job at this place.
+  [[nodiscard]] const Server& server(std::size_t place) const { return *ways_[place].server; }
 
  private:
   struct Way {
     std::uint32_t job = 0;
+    std::unique_ptr<Server> server;  // nullptr until adopt(): that of the object before
     std::uint16_t port = 0;
     config::HostingConfig root;
     bool tells_here = false;
@@ -62,12 +73,12 @@ class SwitchHost {
   };
 
   [[nodiscard]] const Way* find_way(std::uint32_t job) const;
+  [[nodiscard]] std::size_t outbox_capacity(const SwitchHost* running) const;
   [[nodiscard]] bool tells(std::uint32_t job) const;
   void address();
 
   std::vector<Way> ways_;
-  Server server_;
-  aggregator::Outbox outbox_;
+  aggregator::Outbox outbox_{0};
   Instant next_look_;
 };
 

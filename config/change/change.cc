@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 #include "config/load/load.h"
@@ -10,6 +11,7 @@
 #include "config/plan/lcore_plan.h"
 #include "config/plan/memory_plan.h"
 #include "config/plan/port_places.h"
+#include "config/text/lift.h"
 #include "config/text/read_context.h"
 #include "config/text/yaml_tree.h"
 
@@ -103,6 +105,7 @@ ForwardingChange take_forwarding(SwitchConfig& running, const SwitchConfig& next
   take(change.collisions, [&](SwitchConfig& to) { to.collisions = next.collisions; });
   take(change.drain_time, [&](SwitchConfig& to) { to.drain_time = next.drain_time; });
   take(change.idle_sleep, [&](SwitchConfig& to) { to.idle_sleep_max = next.idle_sleep_max; });
+  take(change.hosts, [&](SwitchConfig& to) { to.completion.hosts = next.completion.hosts; });
   return change;
 }
 
@@ -223,28 +226,58 @@ bool is_served_elsewhere(const JobConfig& job) {
          std::any_of(job.completion_hosts.begin(), job.completion_hosts.end(), elsewhere);
 }
 
+// A job's hosts outside the root, as this switch reaches them.
+auto hosts_of(const SwitchConfig& config, const JobConfig& job) {
+  std::vector<std::tuple<std::string, std::uint32_t, std::string, std::uint32_t, std::uint32_t>>
+      hosts;
+  for (const CompletionHost& host : config.completion.hosts)
+    if (is_among(job.completion_hosts, host.name))
+      hosts.emplace_back(host.name, host.ipv4, host.port, host.hops, host.cost);
+  return hosts;
+}
+
 // Remote hosts have a job's settings from its start.
-bool same_service(const JobConfig* a, const JobConfig* b) {
-  const bool had = a != nullptr && is_served_elsewhere(*a);
-  const bool has = b != nullptr && is_served_elsewhere(*b);
-  if (!had && !has) return true;
-  return had && has && a->completion_hosts == b->completion_hosts && a->shards == b->shards &&
-         a->chunk_bytes == b->chunk_bytes && retries_floats(*a) == retries_floats(*b) &&
-         a->order == b->order && a->bracketing == b->bracketing &&
-         a->host_choice == b->host_choice && a->notify == b->notify;
+bool same_service(const JobConfig& a, const JobConfig& b) {
+  const bool has = is_served_elsewhere(b);
+  if (is_served_elsewhere(a) != has) return false;
+  return !has || (a.completion_hosts == b.completion_hosts && a.shards == b.shards &&
+                  a.chunk_bytes == b.chunk_bytes && retries_floats(a) == retries_floats(b) &&
+                  a.order == b.order && a.bracketing == b.bracketing &&
+                  a.host_choice == b.host_choice && a.notify == b.notify);
 }
 
 // The engine hosted here was made for the job's settings at its start.
-bool same_hosting(const JobConfig* a, const JobConfig* b) {
-  const bool had = a != nullptr && a->hosting;
-  const bool has = b != nullptr && b->hosting;
-  if (!had && !has) return true;
-  return had && has && a->hosting == b->hosting && a->parent->uplink == b->parent->uplink &&
-         a->workers == b->workers && a->window == b->window && a->chunk_bytes == b->chunk_bytes &&
-         a->shards == b->shards && a->integrity == b->integrity && a->partials == b->partials &&
-         a->order == b->order && a->bracketing == b->bracketing && a->arithmetic == b->arithmetic &&
-         a->on_deadline == b->on_deadline && a->notify == b->notify &&
-         (a->on_deadline != OnDeadline::abort || a->deadline == b->deadline);
+bool same_hosting(const JobConfig& a, const JobConfig& b) {
+  if (a.hosting != b.hosting) return false;
+  return !a.hosting ||
+         (a.parent->uplink == b.parent->uplink && a.workers == b.workers && a.window == b.window &&
+          a.chunk_bytes == b.chunk_bytes && a.shards == b.shards && a.integrity == b.integrity &&
+          a.partials == b.partials && a.order == b.order && a.bracketing == b.bracketing &&
+          a.arithmetic == b.arithmetic && a.on_deadline == b.on_deadline && a.notify == b.notify &&
+          (a.on_deadline != OnDeadline::abort || a.deadline == b.deadline));
+}
+
+// Why a job that stays, or changes, cannot be so from now on: completion hosts elsewhere have been
+// told of it, and this switch of what it hosts. Empty: it can.
+std::string service_problem(const SwitchConfig& running, const JobConfig& a,
+                            const SwitchConfig& next, const JobConfig& b) {
+  const std::string job = "\njob " + std::to_string(b.id);
+  std::string text;
+  if ((b.hosting || is_served_elsewhere(b)) && job_lcore(running, a) != job_lcore(next, b))
+    text += job +
+            ": its completion hosts know it where it is; only a restart moves it to another lcore";
+  if (!same_hosting(a, b))
+    text += job +
+            ": this switch hosts its completion engine; only a restart makes it begin or end that, "
+            "or changes the root, the uplink, or what the engine was told of the sums";
+  if (!same_service(a, b))
+    text += job +
+            ": has completion_hosts elsewhere; only a restart changes completion_hosts, "
+            "host_choice, notify, shards, chunk_bytes, the order of its sums, or whether floats "
+            "are retried";
+  if (is_served_elsewhere(b) && hosts_of(running, a) != hosts_of(next, b))
+    text += job + ": only a restart changes where its completion hosts are";
+  return text;
 }
 
 std::string listed(const std::vector<std::uint32_t>& ids) {
@@ -287,39 +320,14 @@ Change difference(const SwitchConfig& running, const SwitchConfig& next, const B
   };
   if (can_be.id != next.id) refuse_key("switch.id");
   for (const std::string& path : keys_that_differ(text_of(can_be), text_of(next))) refuse_key(path);
-  const auto check_service = [&](const JobConfig* a, const JobConfig* b) {
-    if (a != nullptr && b != nullptr && (b->hosting || is_served_elsewhere(*b)) &&
-        job_lcore(running, *a) != job_lcore(next, *b)) {
-      refused += "\njob " + std::to_string(b->id);
-      refused +=
-          ": its completion hosts know it where it is; only a restart moves it to another "
-          "lcore";
-    }
-    if (!same_hosting(a, b)) {
-      refused += "\njob " + std::to_string((a != nullptr ? a : b)->id);
-      refused +=
-          ": this switch hosts its completion engine; only a restart makes it begin or end that, "
-          "or changes the root, the uplink, or what the engine was told of the sums";
-    }
-    if (same_service(a, b)) return;
-    refused += "\njob " + std::to_string((a != nullptr ? a : b)->id);
-    refused +=
-        ": has completion_hosts elsewhere; only a restart adds or removes it, or changes "
-        "completion_hosts, host_choice, notify, shards, chunk_bytes, the order of its sums, or "
-        "whether "
-        "floats are "
-        "retried";
-  };
   for (const JobConfig& job : next.jobs) {
     const JobConfig* const before = find_job(running, job.id);
-    check_service(before, &job);
+    if (before != nullptr) refused += service_problem(running, *before, next, job);
     auto& list = before == nullptr ? change.added : *before == job ? change.kept : change.changed;
     list.push_back(job.id);
   }
   for (const JobConfig& job : running.jobs) {
-    if (find_job(next, job.id) != nullptr) continue;
-    check_service(&job, nullptr);
-    change.removed.push_back(job.id);
+    if (find_job(next, job.id) == nullptr) change.removed.push_back(job.id);
   }
   refused += lacking_buffers(next, room);
   if (!refused.empty())

@@ -36,6 +36,7 @@ struct ForwardingChange {
   bool idle_sleep = false;
   bool drain_time = false;
   bool collisions = false;  // what is done about them
+  bool hosts = false;       // where completion hosts are
 };
 
 // Changes of ports, by place.

@@ -88,16 +88,20 @@ LcoreShare lcore_share(const SwitchConfig& config, std::size_t lcore) {
   share.names_bytes = mebibytes(config.names.megabytes) / lcores;
   share.has_pool = pool_lcore(config) == lcore;
   std::uint64_t completion_left = mebibytes(config.completion.megabytes);
+  std::uint64_t hosted_left = mebibytes(config.completion.hosted_megabytes);
   bool has_jobs = false;
   for (const JobConfig& job : config.jobs) {
     const std::uint64_t bytes = completion_share(config, job);
     completion_left -= std::min(completion_left, bytes * job.planes);
+    const std::uint64_t hosted = job.hosting ? hosted_share(config, job) : 0;
+    hosted_left -= std::min(hosted_left, hosted);
     if (!plane_on(config, job, lcore)) continue;
     has_jobs = true;
     share.completion_bytes += bytes;
-    if (job.hosting) share.hosted_bytes += hosted_share(config, job);
+    share.hosted_bytes += hosted;
   }
   share.completion_bytes += completion_left / lcores;
+  share.hosted_bytes += hosted_left / lcores;
   if (has_jobs) share.cache_bytes = mebibytes(config.cache.megabytes) / lcores_with_jobs(config);
   return share;
 }

@@ -41,12 +41,6 @@ std::uint64_t hosted_share(const SwitchConfig& config, const JobConfig& job) {
   return share_of(hosted_budget(config), all, demand(job));
 }
 
-std::uint64_t hosted_bytes(const SwitchConfig& config) {
-  std::uint64_t sum = 0;
-  for (const auto& job : config.jobs) sum += job.hosting ? hosted_share(config, job) : 0;
-  return sum;
-}
-
 std::string describe_served(const JobConfig& job, std::uint64_t bytes) {
   const auto kib = [](std::uint64_t b) { return std::to_string((b + 1023) >> 10); };
   return "job " + job.name + ": " + kib(bytes) + " KiB for contributions and results; needs " +

@@ -132,9 +132,8 @@ struct Demand {
 std::uint64_t share_of(std::uint64_t budget, std::span<const Demand> all, const Demand& one);
 // A job's part of completion.megabytes; if it has several planes, of each plane.
 std::uint64_t completion_share(const SwitchConfig& config, const JobConfig& job);
-// The part of completion.hosted_megabytes of a job that this switch may host; and of all such jobs.
+// The part of completion.hosted_megabytes of a job that this switch may host.
 std::uint64_t hosted_share(const SwitchConfig& config, const JobConfig& job);
-std::uint64_t hosted_bytes(const SwitchConfig& config);
 // A text for the operator: "job 1 ... KiB for contributions and results; needs ..., could use ...".
 std::string describe_served(const JobConfig& job, std::uint64_t bytes);
 // A line for each job that the switch may host; empty if there is none.

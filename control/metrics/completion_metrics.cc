@@ -130,7 +130,8 @@ void collect_remote(Families& out, const dataplane::PacketLoops& workers) {
   for (const auto& metric : kHostMetrics) {
     auto& to = family(out, metric.name, metric.help, false);
     for (const auto& packet_loop : workers) {
-      const completion::RemoteHosts* const hosts = packet_loop->remote_hosts();
+      const completion::RemoteHosts* const hosts =
+          packet_loop->is_late() ? nullptr : packet_loop->remote_hosts();
       for (std::size_t i = 0; hosts != nullptr && i < hosts->job_count(); ++i)
         sample(to, {job_label(hosts->job_id(i))}, number(hosts->counters(i).*metric.counter));
     }
@@ -182,11 +183,10 @@ void collect_completion(Families& out, dataplane::Switch& sw) {
       add_figures(figures, packet_loop->completion(), sw.config());
       memory += packet_loop->completion().memory_bytes();
     }
-    // Hosted engines, and the choice of hosts elsewhere, are the same in every configuration.
-    if (const auto* const hosted = packet_loop->hosted()) {
-      const completion::Server& server = hosted->server();
-      add_figures(figures, server);
-      memory += server.memory_bytes();
+    const auto* const hosted = packet_loop->is_late() ? nullptr : packet_loop->hosted();
+    for (std::size_t job = 0; hosted != nullptr && job < hosted->job_count(); ++job) {
+      add_figures(figures, hosted->server(job));
+      memory += hosted->server(job).memory_bytes();
     }
   }
   collect_engines(out, figures, whole ? std::optional(memory) : std::nullopt);

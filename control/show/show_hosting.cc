@@ -54,12 +54,14 @@ ordered_json Show::hosts() {
 ordered_json Show::seats() {
   ordered_json rows = ordered_json::array();
   for (const auto& packet_loop : switch_.packet_loops()) {
-    const auto* const hosted = packet_loop->hosted();
-    if (hosted == nullptr || packet_loop->is_late()) continue;
-    const auto seats = on_loop(*packet_loop, [hosted](dataplane::PacketLoop&, Instant now) {
-      return hosted->server().status(now);
-    });
-    for (auto& row : served_rows(hosted->server(), seats)) rows.push_back(std::move(row));
+    const auto* const hosted = packet_loop->is_late() ? nullptr : packet_loop->hosted();
+    for (std::size_t job = 0; hosted != nullptr && job < hosted->job_count(); ++job) {
+      const completion::Server& server = hosted->server(job);
+      const auto seats = on_loop(*packet_loop, [&server](dataplane::PacketLoop&, Instant now) {
+        return server.status(now);
+      });
+      for (auto& row : served_rows(server, seats)) rows.push_back(std::move(row));
+    }
   }
   return rows;
 }

@@ -27,6 +27,9 @@ UdpCopy unchecked_where_possible(UdpCopy copy, const Outgoing& message, const La
   return copy;
 }
 
+// Added to a nonce seed for the next one: odd, so that it takes all values before one again.
+constexpr std::uint64_t kNextNonce = 0xD1342543DE82EF95ULL;
+
 bool is_traced(const Lane& lane) {
   return lane.tap != nullptr && lane.tap->wants_verdicts();
 }
@@ -55,6 +58,7 @@ Aggregation::Aggregation(const config::SwitchConfig& part, aggregator::EngineSta
       payloads_(aggregator::Engine::payload_bytes(part)),
       engine_(part, in(payloads_, start)),
       host_(part, &engine_, start.nonce_seed),
+      nonce_(start.nonce_seed),
       names_(part, start.nonce_seed),
       results_(part),
       outbox_(engine_.outbox_capacity() + host_.outbox_capacity()),
@@ -268,10 +272,14 @@ completion::HostPlacement Aggregation::place_host(const completion::HostRanking&
 }
 
 std::shared_ptr<Aggregation::Change> Aggregation::prepare(const config::SwitchConfig& part) {
+  nonce_ += kNextNonce;
   auto engine = engine_.prepare(part);
-  auto host = host_.prepare(part);
-  const std::size_t room = aggregator::Engine::outbox_capacity(part) + host_.outbox_capacity(*host);
-  return std::make_shared<Change>(Change{std::move(engine), std::move(host),
+  auto host = host_.prepare(part, nonce_);
+  const std::size_t room =
+      aggregator::Engine::outbox_capacity(part) + completion::RootHost::outbox_capacity(*host);
+  std::optional<completion::SwitchHost> hosted;
+  if (config::hosts_engines(part)) hosted.emplace(part, nonce_, hosted_ ? &*hosted_ : nullptr);
+  return std::make_shared<Change>(Change{std::move(engine), std::move(host), std::move(hosted),
                                          std::make_shared<aggregator::NamedJobs>(part),
                                          ResultRegions(part, &results_), aggregator::Outbox(room)});
 }
@@ -282,6 +290,8 @@ void Aggregation::apply(Change& change, Instant now) {
   send_outbox(now);
   engine_.apply(*change.engine);
   host_.apply(*change.host);
+  if (hosted_ && change.hosted) change.hosted->adopt(*hosted_);
+  std::swap(hosted_, change.hosted);
   names_.apply(*change.names);
   std::swap(results_, change.results);
   std::swap(outbox_, change.outbox);

@@ -69,6 +69,7 @@ class Aggregation {
   struct Change {
     std::shared_ptr<aggregator::EngineChange> engine;
     std::shared_ptr<completion::RootHost::Change> host;
+    std::optional<completion::SwitchHost> hosted;
     std::shared_ptr<aggregator::NamedJobs> names;
     ResultRegions results;
     aggregator::Outbox outbox;
@@ -212,6 +213,7 @@ class Aggregation {
   aggregator::Engine engine_;
   completion::RootHost host_;
   std::optional<completion::SwitchHost> hosted_;
+  std::uint64_t nonce_;  // of the jobs that come next
   aggregator::NameEngine names_;
   ResultRegions results_;
   aggregator::Outbox outbox_;

@@ -60,7 +60,9 @@ class Checker : public Observer {
     reach_.counters(*node.completion());
     if (node.remote_hosts() != nullptr)
       reach_.counters(*node.remote_hosts(), aggregators_.size() > 1);
-    if (node.hosted() != nullptr) count_engines(node.hosted()->server());
+    if (const auto* const hosted = node.hosted())
+      for (std::size_t job = 0; job < hosted->job_count(); ++job)
+        count_engines(hosted->server(job));
   }
   // WorkerObserver
   void on_epoch_entered(WorkerNode& node) override;

@@ -114,7 +114,9 @@ void Checker::check_empty() {
   for (const SwitchNode* node : aggregators_) {
     check_empty(*node);
     check_no_request_waits(*node);
-    if (node->hosted() != nullptr) check_empty(node->name(), node->hosted()->server());
+    if (const auto* const hosted = node->hosted())
+      for (std::size_t job = 0; job < hosted->job_count(); ++job)
+        check_empty(node->name(), hosted->server(job));
   }
   for (const ServerNode* node : servers_)
     if (node->server() != nullptr) check_empty(node->name(), *node->server());

@@ -20,6 +20,7 @@ struct SwitchNode::Running {
         names(o.config, nonce_seed),
         names_outbox(names.outbox_capacity()),
         host(o.config, &engine, nonce_seed),
+        nonce(nonce_seed),
         outbox(engine.outbox_capacity() + host.outbox_capacity()),
         udp(o.config, o.config),
         senders(o.config),
@@ -43,9 +44,12 @@ struct SwitchNode::Running {
   template <typename Send>
   void apply(const config::SwitchConfig& next, Instant now, Send send) {
     const auto engine_change = engine.prepare(next);
-    const auto host_change = host.prepare(next);
-    const std::size_t room =
-        aggregator::Engine::outbox_capacity(next) + host.outbox_capacity(*host_change);
+    nonce += 1;
+    const auto host_change = host.prepare(next, nonce);
+    const std::size_t room = aggregator::Engine::outbox_capacity(next) +
+                             completion::RootHost::outbox_capacity(*host_change);
+    std::optional<completion::SwitchHost> hosted_next;
+    if (config::hosts_engines(next)) hosted_next.emplace(next, nonce, hosted ? &*hosted : nullptr);
     engine.quiesce(*engine_change, outbox);
     exchange(now);
     send();
@@ -53,6 +57,8 @@ struct SwitchNode::Running {
     aggregator::NamedJobs named(next);
     names.apply(named);
     host.apply(*host_change);
+    if (hosted && hosted_next) hosted_next->adopt(*hosted);
+    std::swap(hosted, hosted_next);
     udp = dataplane::UdpFrontEnd(next, next);
     senders = dataplane::JobSenders(next);
     outbox = aggregator::Outbox(room);
@@ -62,6 +68,7 @@ struct SwitchNode::Running {
   aggregator::Outbox names_outbox;
   completion::RootHost host;
   std::optional<completion::SwitchHost> hosted;
+  std::uint64_t nonce;  // of the jobs that come next
   aggregator::Outbox outbox;
   dataplane::UdpFrontEnd udp;
   dataplane::JobSenders senders;

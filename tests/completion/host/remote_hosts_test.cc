@@ -38,6 +38,45 @@ TEST_F(RemoteHostsTest, TheFirstServerFinishesWhatIsEscalated) {
   EXPECT_EQ(remote().counters(0).results.get(), 1u);
 }
 
+// A job with hosts elsewhere comes and goes on a running root; it begins anew when it comes again.
+TEST_F(RemoteHostsTest, T10_AJobComesWhileTheRootRuns) {
+  build(true);
+  const config::SwitchConfig with = config_;
+  config::SwitchConfig without = config_;
+  without.jobs.clear();
+  const auto change_to = [this](const config::SwitchConfig& next, std::uint64_t nonce) {
+    const auto engine = engine_->prepare(next);
+    const auto host = host_->prepare(next, nonce);
+    const std::size_t room =
+        aggregator::Engine::outbox_capacity(next) + RootHost::outbox_capacity(*host);
+    engine_->quiesce(*engine, *box_);
+    host_->exchange(*box_, now_, [this](const wire::Packet& p) { return to_engine(p); });
+    send();
+    engine_->apply(*engine);
+    host_->apply(*host);
+    box_ = std::make_unique<aggregator::Outbox>(room);
+  };
+  change_to(without, 78);
+  EXPECT_EQ(host_->remote(), nullptr);
+  for (std::uint64_t nonce = 79; nonce < 81; ++nonce) {
+    change_to(with, nonce);
+    live(150);  // with a heartbeat of each host
+    join();
+    settle();
+    ASSERT_EQ(seat().state, SeatState::serving);
+    EXPECT_EQ(seat().host, "ps0");
+    results_.clear();
+    whole_chunk(0);
+    ASSERT_EQ(results_.size(), 1u);
+    EXPECT_EQ(result_of(results_[0]), sum(0));
+    change_to(with, 90);  // as it was
+    EXPECT_EQ(seat().state, SeatState::serving);
+    change_to(without, 91);
+    settle();
+    EXPECT_FALSE(servers_[0]->status(now_).at(0).serving) << "it was told";
+  }
+}
+
 // O4: chunks are shared out by shard.
 TEST_F(RemoteHostsTest, ShardsAreSharedOut) {
   begin(true, 3);

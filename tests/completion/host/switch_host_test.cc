@@ -6,6 +6,9 @@
 #include <array>
 #include <cstring>
 #include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "core/net/udp_peer.h"
@@ -135,6 +138,50 @@ TEST_F(SwitchHostTest, T9_FinishesWhatTheRootSends) {
   EXPECT_EQ(sum, 6);
 }
 
+// T10: a job comes while another one's chunk is open, and goes again.
+TEST_F(SwitchHostTest, T10_JobsComeAndGoAndTheOthersNoticeNothing) {
+  ASSERT_EQ(start(root()), DropReason::none);
+  host_->outbox().clear();
+  contribute(0);
+  const auto change_to = [this](const config::SwitchConfig& next, std::uint64_t nonce) {
+    SwitchHost other(next, nonce, &*host_);
+    other.adopt(*host_);
+    std::swap(*host_, other);
+  };
+  config::SwitchConfig next = config_;
+  next.jobs.push_back(next.jobs[0]);
+  next.jobs.back().id = 9;
+  change_to(next, kNonce + 1);
+  EXPECT_EQ(host_->job_count(), 2u);
+  EXPECT_EQ(start(root(), 9), DropReason::stale_term) << "it is another incarnation's";
+  change_to(config_, kNonce + 2);
+  EXPECT_EQ(start(root(), 9), DropReason::unknown_job);
+  host_->outbox().clear();
+  contribute(1);
+  contribute(2);
+  std::int32_t sum = 0;
+  std::memcpy(&sum, only().payload.data(), sizeof sum);
+  EXPECT_EQ(sum, 6);
+}
+
+TEST_F(SwitchHostTest, T10_AJobWithoutMemoryLeftIsRefusedWithFigures) {
+  config_.completion.hosted_megabytes = 1;
+  config_.jobs[0].chunk_bytes = 8192;
+  config_.jobs[0].window = 32;
+  host_.emplace(config_, kNonce);  // which may have all of it
+  config::SwitchConfig next = config_;
+  next.jobs.push_back(next.jobs[0]);
+  next.jobs.back().id = 9;
+  try {
+    const SwitchHost other(next, kNonce, &*host_);
+    FAIL() << "there is no room";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_NE(std::string(error.what()).find("of 1048576 bytes are left; the jobs that come need "),
+              std::string::npos)
+        << error.what();
+  }
+}
+
 // T9: what is below this switch may have the result at once, where the job says so.
 TEST_F(SwitchHostTest, T9_OffersResultsToItsOwnSwitchWhereTheJobSaysSo) {
   std::vector<std::int32_t> told;
@@ -192,7 +239,7 @@ TEST_F(OwnSumTest, T17_ALateSumStaysHere) {
   std::int32_t sum = 0;
   std::memcpy(&sum, result.payload.data(), sizeof sum);
   EXPECT_EQ(sum, 6);
-  EXPECT_EQ(host_->server().counters().own_sums.get(), 1u);
+  EXPECT_EQ(host_->server(0).counters().own_sums.get(), 1u);
 }
 
 TEST_F(OwnSumTest, T17_ACopyInFlightIsDropped) {

@@ -239,6 +239,24 @@ TEST(Change, AJobWithServersElsewhereKeepsThem) {
               ElementsAre(1));
 }
 
+TEST(Change, T10_JobsWithCompletionHostsElsewhereComeAndGo) {
+  const auto with = [](const std::string& hosts, const std::string& jobs) {
+    return parse("  - {id: 1, workers: 2}\n" + jobs, "",
+                 "  completion: {hosts: [" + hosts + "]}\n");
+  };
+  const auto none = parse("  - {id: 1, workers: 2}\n", "");
+  const auto served = with("{name: ps, address: 10.77.0.9}",
+                           "  - {id: 2, workers: 2, completion_hosts: [ps, root]}\n");
+  Change change = difference(none, served);
+  EXPECT_THAT(change.added, ElementsAre(2));
+  EXPECT_EQ(describe(change), "jobs: 2 added; 1 as before; changed: switch.completion.hosts");
+  EXPECT_THAT(difference(served, none).removed, ElementsAre(2));
+  const auto moved = with("{name: ps, address: 10.77.0.8}",
+                          "  - {id: 2, workers: 2, completion_hosts: [ps, root]}\n");
+  EXPECT_THAT(refusal(served, moved),
+              HasSubstr("\njob 2: only a restart changes where its completion hosts are"));
+}
+
 const char* const kTree = R"(
 switches:
   - {name: r, id: 1, address: 10.0.0.1, ports: [{name: a, devargs: net_null0}, {name: b, devargs: net_null1}]}
