@@ -26,7 +26,8 @@ Amount least_of(const Amount& a, const Amount& b) {
   return {.slots = std::min(a.slots, b.slots),
           .bytes = std::min(a.bytes, b.bytes),
           .completion_bytes = std::min(a.completion_bytes, b.completion_bytes),
-          .jobs = std::min(a.jobs, b.jobs)};
+          .jobs = std::min(a.jobs, b.jobs),
+          .hosted_bytes = std::min(a.hosted_bytes, b.hosted_bytes)};
 }
 
 Decision decision(Outcome outcome, const Job& job, std::string reason, Instant now) {
@@ -134,7 +135,7 @@ std::string Admission::impossible(Job& job) const {
     return "job " + name + " is already " + (twice->second.admitted() ? "running" : "queued") +
            "; allowed: a name that no job has";
   if (std::string leased = leased_member(request); !leased.empty()) return leased;
-  if (std::string elsewhere = hosts_elsewhere(request); !elsewhere.empty()) return elsewhere;
+  if (std::string wrong = wrong_host(request.job, topology_); !wrong.empty()) return wrong;
   const Fit alone = fit(job, {.used = {}, .held = {}, .despite_refusal = true});
   if (!alone.shortage.empty()) return alone.shortage;
   return tenants_.excess(request.tenant, {}, usage_of(alone.placed.config.workers, alone.needs));

@@ -173,6 +173,7 @@ class Admission {
   [[nodiscard]] std::optional<Fit> fit_best(const config::TopologyJob& job,
                                             const std::vector<Site>& sites, const Room& room) const;
   [[nodiscard]] std::vector<Site> sites_in(const Room& room) const;
+  void bring_to_hosts(const std::vector<Site>& sites, std::vector<std::size_t>& workers) const;
   [[nodiscard]] config::Topology part_for(const config::TopologyJob& job,
                                           const std::vector<config::TopologyWorker>& left) const;
   [[nodiscard]] Amount room_of(const std::string& node, bool despite_refusal) const;

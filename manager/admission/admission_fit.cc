@@ -5,8 +5,10 @@
 #include <set>
 #include <utility>
 
+#include "config/text/lift.h"
 #include "config/topology/job_shape.h"
 #include "manager/admission/admission.h"
+#include "manager/admission/completion_hosts.h"
 #include "manager/admission/placement.h"
 #include "manager/admission/stray.h"
 
@@ -56,6 +58,8 @@ Topology Admission::part_for(const config::TopologyJob& job,
     part.workers.push_back(gone != left.end() ? *gone : topology_.workers[*worker]);
     keep(part.workers.back().attached_to);
   }
+  for (const std::string& host : switch_hosts(job.config))
+    if (const auto node = index_.switch_at(host)) keep(topology_.switches[*node].config.name);
   for (const config::TopologyServer& server : topology_.servers) keep(server.attached_to);
   part.servers = topology_.servers;
   for (const std::size_t node : kept) part.switches.push_back(topology_.switches[node]);
@@ -144,6 +148,26 @@ std::vector<Site> Admission::sites_in(const Room& room) const {
   return sites;
 }
 
+// A switch takes part only with a worker below it, and the job's root is the lowest switch above
+// all of them: puts a worker below each host first, and one that is not.
+void Admission::bring_to_hosts(const std::vector<Site>& sites,
+                               std::vector<std::size_t>& workers) const {
+  std::ptrdiff_t first = 0;
+  const auto bring = [&](std::size_t host, bool below) {
+    const auto at = std::find_if(workers.begin(), workers.end(), [&](std::size_t worker) {
+      std::optional<std::size_t> site = index_.site_of(worker);
+      while (site && *site != host) site = sites[*site].parent;
+      return site.has_value() == below;
+    });
+    if (at == workers.end() || at - workers.begin() < first) return;
+    std::rotate(workers.begin() + first, at, at + 1);
+    ++first;
+  };
+  for (const bool below : {true, false})
+    for (std::size_t host = 0; host < sites.size(); ++host)
+      if (sites[host].hosts) bring(host, below);
+}
+
 // On the sites that place() chooses, and there on the workers with the fewest jobs; nullopt: none
 // are enough.
 std::optional<Admission::Fit> Admission::fit_best(const config::TopologyJob& job,
@@ -158,6 +182,7 @@ std::optional<Admission::Fit> Admission::fit_best(const config::TopologyJob& job
   std::stable_sort(workers.begin(), workers.end(), [&](std::size_t a, std::size_t b) {
     return jobs_of_worker_[a] < jobs_of_worker_[b];
   });
+  bring_to_hosts(sites, workers);
   config::TopologyJob placed = job;
   for (std::uint32_t rank = 0; rank < job.config.workers; ++rank)
     placed.members.push_back({rank, topology_.workers[workers[rank]].name});
@@ -169,6 +194,10 @@ std::optional<Admission::Fit> Admission::fit_best(const config::TopologyJob& job
 // A switch without room is left out, and the next best choice is tried.
 Admission::Fit Admission::fit_anywhere(const config::TopologyJob& job, const Room& room) const {
   std::vector<Site> sites = sites_in(room);
+  const std::vector<std::string> hosts = switch_hosts(job.config);
+  for (std::size_t site = 0; site < sites.size(); ++site)
+    sites[site].hosts =
+        config::is_among(hosts, topology_.switches[index_.node_of(site)].config.name);
   const auto name_of = [&](std::size_t site) -> const std::string& {
     return topology_.switches[index_.node_of(site)].config.name;
   };
@@ -193,10 +222,12 @@ Admission::Fit Admission::fit_anywhere(const config::TopologyJob& job, const Roo
   std::uint32_t there = 0;
   for (const Site& site : sites) there += site.usable ? site.workers : 0;
   none.held_back = !room.held.empty();
-  none.shortage = "needs " + std::to_string(job.config.workers) +
-                  " workers on switches that aggregate and are linked; " + std::to_string(there) +
-                  " workers can be used" +
-                  (left_out ? ", for jobs before it wait for the other switches" : "");
+  none.shortage =
+      "needs " + std::to_string(job.config.workers) +
+      " workers on switches that aggregate and are linked" +
+      (!hosts.empty() ? ", with some below each of the completion_hosts and some not" : "") + "; " +
+      std::to_string(there) + " workers can be used" +
+      (left_out ? ", for jobs before it wait for the other switches" : "");
   return none;
 }
 

@@ -177,8 +177,8 @@ Admission::Attempt Admission::admit_now(JobRequest request, const std::string& o
   if (!tenants_.knows(request.tenant))
     return {.shortage = "there is no tenant " + request.tenant + "; allowed: " + tenants_.names()};
   if (jobs_.contains(name)) return {.shortage = "another job is called " + name};
-  if (std::string elsewhere = hosts_elsewhere(request); !elsewhere.empty())
-    return {.shortage = std::move(elsewhere)};
+  if (std::string wrong = wrong_host(request.job, topology_); !wrong.empty())
+    return {.shortage = std::move(wrong)};
   Names held;
   Job job;
   job.request = std::move(request);

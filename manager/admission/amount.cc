@@ -14,6 +14,7 @@ Amount& Amount::operator+=(const Amount& other) {
   bytes += other.bytes;
   completion_bytes += other.completion_bytes;
   jobs += other.jobs;
+  hosted_bytes += other.hosted_bytes;
   return *this;
 }
 
@@ -22,6 +23,7 @@ Amount& Amount::operator-=(const Amount& other) {
   bytes -= other.bytes;
   completion_bytes -= other.completion_bytes;
   jobs -= other.jobs;
+  hosted_bytes -= other.hosted_bytes;
   return *this;
 }
 
@@ -31,7 +33,7 @@ Amount operator+(Amount a, const Amount& b) {
 
 bool Amount::fits_in(const Amount& room) const {
   return slots <= room.slots && bytes <= room.bytes && completion_bytes <= room.completion_bytes &&
-         jobs <= room.jobs;
+         jobs <= room.jobs && hosted_bytes <= room.hosted_bytes;
 }
 
 Amount need_of(const config::JobConfig& job) {
@@ -41,6 +43,7 @@ Amount need_of(const config::JobConfig& job) {
   need.bytes = config::job_memory(job).total() * job.planes;
   if (config::completes_here(job))
     need.completion_bytes = config::least_completion_bytes(job) * job.planes;
+  if (job.hosting) need.hosted_bytes = config::least_served_bytes(job);
   return need;
 }
 
@@ -49,6 +52,7 @@ Amount capacity_of(const config::SwitchConfig& config) {
   capacity.slots = config.slots;
   capacity.bytes = config::reserve_bytes(config);
   capacity.completion_bytes = std::uint64_t{config.completion.megabytes} << 20;
+  capacity.hosted_bytes = std::uint64_t{config.completion.hosted_megabytes} << 20;
   config::SwitchConfig bare = config;
   bare.jobs.clear();
   capacity.jobs = std::min(config::job_places(bare), config::kMaxJobs);
@@ -60,9 +64,10 @@ std::uint32_t percent(const Amount& used, const Amount& capacity) {
     if (all == 0) return of == 0 ? std::uint64_t{0} : std::uint64_t{100};
     return std::min<std::uint64_t>(of * 100 / all, 100);
   };
-  return static_cast<std::uint32_t>(std::max(
-      {part(used.slots, capacity.slots), part(used.bytes, capacity.bytes),
-       part(used.completion_bytes, capacity.completion_bytes), part(used.jobs, capacity.jobs)}));
+  return static_cast<std::uint32_t>(
+      std::max({part(used.slots, capacity.slots), part(used.bytes, capacity.bytes),
+                part(used.completion_bytes, capacity.completion_bytes),
+                part(used.jobs, capacity.jobs), part(used.hosted_bytes, capacity.hosted_bytes)}));
 }
 
 std::string shortage(const std::string& node, const Amount& need, const Amount& used,
@@ -74,7 +79,9 @@ std::string shortage(const std::string& node, const Amount& need, const Amount& 
   static constexpr std::array kFigures = {
       Figure{"slots", &Amount::slots}, Figure{"bytes of aggregation memory", &Amount::bytes},
       Figure{"bytes of completion memory", &Amount::completion_bytes},
-      Figure{"places for jobs", &Amount::jobs}};
+      Figure{"places for jobs", &Amount::jobs},
+      Figure{"bytes of memory for chunks of others (switch.completion.hosted_megabytes)",
+             &Amount::hosted_bytes}};
   std::string text;
   for (const Figure& f : kFigures) {
     if (need.*f.of + used.*f.of <= capacity.*f.of) continue;

@@ -15,6 +15,7 @@ struct Amount {
   std::uint64_t bytes = 0;             // sums, held data and tables of the engine
   std::uint64_t completion_bytes = 0;  // least of the completion engine, at the root
   std::uint64_t jobs = 0;
+  std::uint64_t hosted_bytes = 0;  // least of an engine that it hosts for the root
 
   bool operator==(const Amount&) const = default;
   Amount& operator+=(const Amount& other);

@@ -1,21 +1,21 @@
-// Completion hosts of a manager's jobs: the root alone. A switch takes up and drops a job with
-// others at its start only, so a running one would refuse the job for good.
+// Completion hosts of a manager's jobs (T10): the root, and switches of the job's tree below it,
+// which take up and drop such jobs while they run. A parameter server or a worker's host reads
+// which jobs it serves at its start alone, when the manager's jobs have no ids yet.
 #pragma once
 
 #include <string>
+#include <vector>
 
-#include "manager/admission/job_request.h"
+#include "config/topology/topology.h"
 
 namespace tributary::manager {
 
-// Why no job of a manager can have the completion hosts that the request names; empty: it can.
-inline std::string hosts_elsewhere(const JobRequest& request) {
-  for (const std::string& host : request.job.config.completion_hosts)
-    if (host != config::kRootHost)
-      return "job.completion_hosts: names '" + host +
-             "', and switches take up such a job at their start alone; allowed: root, or a job of "
-             "the switches' own file";
-  return "";
-}
+// Why no job of a manager can have the completion hosts that this one names; empty: it can, as far
+// as their kinds go.
+std::string wrong_host(const config::TopologyJob& job, const config::Topology& topology);
+// Its hosts but the root, in the order of its list.
+std::vector<std::string> switch_hosts(const config::JobConfig& job);
+// Whether somebody is to give figures for the choice among them (T11): the manager, if it is asked.
+bool has_ranked_hosts(const config::JobConfig& job);
 
 }  // namespace tributary::manager

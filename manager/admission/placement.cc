@@ -11,7 +11,8 @@
 namespace tributary::manager {
 namespace {
 
-using Counts = std::vector<std::uint32_t>;  // by number of sites; [0] is 0: none
+using Counts = std::vector<std::int64_t>;  // by number of sites
+constexpr std::int64_t kNoSet = -1;
 
 struct Choice {
   std::uint32_t workers = 0;
@@ -30,26 +31,56 @@ std::vector<std::vector<std::size_t>> children_of(const std::vector<Site>& sites
   return children;
 }
 
-Counts merged(const Counts& a, const Counts& b, std::size_t most_sites) {
-  Counts out(std::min(a.size() + b.size() - 1, most_sites + 1), 0);
+// The hosts in the part of the tree below each site, itself included.
+std::vector<std::size_t> hosts_below(const std::vector<Site>& sites) {
+  std::vector<std::size_t> hosts(sites.size());
+  for (std::size_t v = sites.size(); v-- > 0;) {
+    hosts[v] += sites[v].hosts ? 1 : 0;
+    if (sites[v].parent) hosts[*sites[v].parent] += hosts[v];
+  }
+  return hosts;
+}
+
+// `must`: with some of b.
+Counts merged(const Counts& a, const Counts& b, bool must, std::size_t most_sites) {
+  if (a.empty() || b.empty()) return must ? Counts{} : a;
+  Counts out(std::min(a.size() + b.size() - 1, most_sites + 1), kNoSet);
   for (std::size_t i = 1; i < a.size(); ++i)
-    for (std::size_t j = 0; j < b.size() && i + j < out.size(); ++j)
-      out[i + j] = std::max(out[i + j], a[i] + b[j]);
+    for (std::size_t j = must ? 1 : 0; j < b.size() && i + j < out.size(); ++j)
+      if (a[i] != kNoSet && (j == 0 || b[j] != kNoSet))
+        out[i + j] = std::max(out[i + j], a[i] + (j == 0 ? 0 : b[j]));
   return out;
+}
+
+std::size_t count_hosts(const std::vector<Site>& sites) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(sites, [](const Site& site) { return site.hosts; }));
+}
+
+// What a host and all below it are good for: one worker at least has to be elsewhere. 0: nothing.
+template <typename Count>
+Count as_host(Count there, std::uint32_t workers) {
+  return std::min(there, static_cast<Count>(workers - 1));
 }
 
 // The least number of sites that hold so many workers, under any top; nullopt: none do.
 std::optional<std::size_t> fewest_sites(const std::vector<Site>& sites, std::uint32_t workers) {
   const auto children = children_of(sites);
+  const auto hosts = hosts_below(sites);
+  const std::size_t all_hosts = count_hosts(sites);
   std::vector<Counts> counts(sites.size());
   std::size_t fewest = sites.size() + 1;
   for (std::size_t v = sites.size(); v-- > 0;) {
     if (!sites[v].usable) continue;
-    Counts own = {0, sites[v].workers};
+    Counts own = {kNoSet, sites[v].workers};
     for (const std::size_t child : children[v])
-      if (!counts[child].empty()) own = merged(own, counts[child], fewest);
-    for (std::size_t k = 1; k < own.size() && k < fewest; ++k)
-      if (own[k] >= workers) fewest = k;
+      own = merged(own, counts[child], hosts[child] > 0, fewest);
+    if (sites[v].hosts)
+      for (std::int64_t& there : own)
+        if ((there = as_host(there, workers)) <= 0) there = kNoSet;
+    if (hosts[v] == all_hosts)
+      for (std::size_t k = 1; k < own.size() && k < fewest; ++k)
+        if (own[k] >= workers) fewest = k;
     counts[v] = std::move(own);
     for (const std::size_t child : children[v]) counts[child] = {};
   }
@@ -113,8 +144,9 @@ struct Goal {
   }
 };
 
-std::vector<Front> merged(const std::vector<Front>& a, const std::vector<Front>& b,
+std::vector<Front> merged(const std::vector<Front>& a, const std::vector<Front>& b, bool must,
                           const Goal& goal) {
+  if (a.empty() || b.empty()) return must ? std::vector<Front>{} : a;
   std::vector<Front> out(std::min(a.size() + b.size() - 1, goal.number + 1));
   std::vector<Pair> pairs;
   for (std::size_t k = 1; k < out.size(); ++k) {
@@ -122,7 +154,7 @@ std::vector<Front> merged(const std::vector<Front>& a, const std::vector<Front>&
     const auto add = [&](const Pair& pair) {
       if (goal.in_reach(k, pair.workers, pair.load)) pairs.push_back(pair);
     };
-    if (k < a.size())
+    if (k < a.size() && !must)
       for (const Choice& x : a[k]) add({&x, nullptr, x.workers, x.load});
     for (std::size_t i = 1; i < a.size() && i < k; ++i) {
       if (k - i >= b.size()) continue;
@@ -138,6 +170,8 @@ std::vector<Front> merged(const std::vector<Front>& a, const std::vector<Front>&
 std::optional<Choice> least_load(const std::vector<Site>& sites, std::uint32_t workers,
                                  std::size_t number) {
   const auto children = children_of(sites);
+  const auto hosts = hosts_below(sites);
+  const std::size_t all_hosts = count_hosts(sites);
   Goal goal{.number = number, .workers = workers};
   for (const Site& site : sites)
     if (site.usable) goal.most = std::max(goal.most, site.workers);
@@ -149,8 +183,13 @@ std::optional<Choice> least_load(const std::vector<Site>& sites, std::uint32_t w
     const std::uint32_t there = std::min(sites[v].workers, workers);
     if (goal.in_reach(1, there, sites[v].load)) own[1] = {{there, sites[v].load, {v}}};
     for (const std::size_t child : children[v])
-      if (!fronts[child].empty()) own = merged(own, fronts[child], goal);
-    if (own.size() > number)
+      own = merged(own, fronts[child], hosts[child] > 0, goal);
+    if (sites[v].hosts)
+      for (Front& front : own) {
+        for (Choice& choice : front) choice.workers = as_host(choice.workers, workers);
+        std::erase_if(front, [](const Choice& choice) { return choice.workers == 0; });
+      }
+    if (own.size() > number && hosts[v] == all_hosts)
       for (const Choice& choice : own[number])
         if (choice.workers >= workers && (!best || choice.load <= best->load)) best = choice;
     if (best) goal.load = best->load;

@@ -1,5 +1,6 @@
 // Which switches a job that names no workers is to use: the fewest that have enough workers, and of
-// those choices the one whose switches carry the least load together.
+// those choices the one whose switches carry the least load together. Switches that are to host the
+// job's completion are among them, with workers below them and others elsewhere: below the root.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@ struct Site {
   std::uint32_t workers = 0;  // attached to it, that may be used
   std::uint32_t load = 0;     // percent
   bool usable = true;
+  bool hosts = false;  // has to be there, with some of the workers below it and some not
 };
 
 // Ascending indices of sites that are connected and have `workers` together; nullopt: none are.

@@ -43,7 +43,7 @@ std::vector<config::TopologyWorker> places_of(const Json& value) {
 Json needs_value(const std::map<std::string, Amount>& needs) {
   Json value = Json::object();
   for (const auto& [node, need] : needs)
-    value[node] = {need.slots, need.bytes, need.completion_bytes, need.jobs};
+    value[node] = {need.slots, need.bytes, need.completion_bytes, need.jobs, need.hosted_bytes};
   return value;
 }
 
@@ -51,7 +51,9 @@ std::map<std::string, Amount> needs_of(const Json& value) {
   std::map<std::string, Amount> needs;
   for (const auto& [node, need] : value.items())
     needs[node] = {need.at(0).get<std::uint64_t>(), need.at(1).get<std::uint64_t>(),
-                   need.at(2).get<std::uint64_t>(), need.at(3).get<std::uint64_t>()};
+                   need.at(2).get<std::uint64_t>(), need.at(3).get<std::uint64_t>(),
+                   // An earlier version's jobs have no such hosts.
+                   need.size() > 4 ? need[4].get<std::uint64_t>() : 0};
   return needs;
 }
 
@@ -100,7 +102,11 @@ Admission Service::fresh() const {
 void Service::cap(Admission& admission, const std::string& node) const {
   const auto& [slots, bytes] = own_figures_.at(node);
   const std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
-  admission.cap(node, {.slots = slots, .bytes = bytes, .completion_bytes = most, .jobs = most});
+  admission.cap(node, {.slots = slots,
+                       .bytes = bytes,
+                       .completion_bytes = most,
+                       .jobs = most,
+                       .hosted_bytes = most});
 }
 
 // Room that a job leaves may be what another one lacked.

@@ -90,18 +90,81 @@ TEST_F(AdmissionTest, WhatCanNeverRunIsRefusedWithFigures) {
   EXPECT_TRUE(admission_.jobs().empty());
 }
 
-// A switch takes up and drops such a job at its start alone.
-TEST_F(AdmissionTest, CompletionHostsButTheRootAreRefusedWithTheReason) {
+TEST_F(AdmissionTest, T10_CompletionHostsThatAreNoSwitchesAreRefusedWithTheReason) {
+  Inventory inventory = two_level_tree();
+  inventory.workers[0].ipv4 = 0x0A000101;
+  config::Topology topology = assemble(inventory);
+  config::TopologyServer& server = topology.servers.emplace_back();
+  server.config.name = "ps1";
+  server.config.ipv4 = 0x0A000201;
+  server.attached_to = "A";
+  server.port = "spare";
+  admission_.set_topology(topology);
   JobRequest r = request("x", 5);
-  for (const char* host : {"A", "ps1", "w0"}) {
+  const std::pair<const char*, const char*> wrong[] = {
+      {"ps1",
+       "names 'ps1', a parameter server, which is told of its jobs by its file when it starts"},
+      {"w0", "names 'w0', a worker, which is told of its jobs by its file when it starts"},
+      {"moon",
+       "names 'moon', and the topology has no such switch; allowed: switches below the "
+       "job's root (A, B), and root as the last"}};
+  for (const auto& [host, words] : wrong) {
     r.job.config.completion_hosts = {host, "root"};
-    EXPECT_THAT(submit(r).reason,
-                HasSubstr("job.completion_hosts: names '" + std::string(host) + "'"));
-    EXPECT_THAT(admission_.admit_now(r, "g", at(0)).shortage, HasSubstr("allowed: root"));
+    EXPECT_THAT(submit(r).reason, HasSubstr("job.completion_hosts: " + std::string(words)));
+    EXPECT_THAT(admission_.admit_now(r, "g", at(0)).shortage, HasSubstr(words));
   }
+  set_slots(4096);
+  r.job.config.completion_hosts = {"root", "A"};
+  EXPECT_THAT(submit(r).reason, HasSubstr("never falls silent"));
+  r.job.members = {{0, "w0"}, {1, "w1"}, {2, "w2"}};
+  r.job.config.workers = 3;
+  r.job.config.completion_hosts = {"B", "root"};
+  EXPECT_THAT(submit(r).reason, HasSubstr("switch 'B' sums nothing of the job; allowed: root"));
+  r.job.config.completion_hosts = {"A", "root"};
+  EXPECT_THAT(submit(r).reason, HasSubstr("is the root switch of the job"));
   EXPECT_TRUE(admission_.jobs().empty());
   r.job.config.completion_hosts = {"root"};
+  EXPECT_EQ(submit(r).reason, "the next round of admission");
+}
+
+TEST_F(AdmissionTest, T10_AJobIsPlacedAroundTheSwitchesThatHostIt) {
+  JobRequest r = request("x", 2);
+  r.job.config.completion_hosts = {"B", "root"};
   EXPECT_EQ(submit(r).outcome, Outcome::queued);
+  EXPECT_THAT(names(admission_.advance(at(0))), ElementsAre("x admitted"));
+  EXPECT_THAT(workers_of(job("x")), ElementsAre("w3", "w0"));
+  const auto& needs = job("x").needs;
+  ASSERT_EQ(needs.size(), 3u);
+  // (workers + 2 * window) chunks, at the host alone.
+  EXPECT_EQ(needs.at("B").hosted_bytes, (2u + 2 * 64) * 1024);
+  EXPECT_EQ(needs.at("A").hosted_bytes, 0u);
+  EXPECT_GT(needs.at("root").completion_bytes, 0u);
+  EXPECT_EQ(admission_.used_at("B").hosted_bytes, needs.at("B").hosted_bytes);
+  admission_.cancel("x", at(1), "asked");
+  EXPECT_EQ(admission_.used_at("B"), Amount{});
+}
+
+TEST_F(AdmissionTest, T10_AHostsMemoryIsCounted) {
+  Inventory inventory = two_level_tree();
+  inventory.switches[2].completion.hosted_megabytes = 1;
+  admission_.set_topology(assemble(inventory));
+  JobRequest r = request("x", 5);
+  r.job.config.completion_hosts = {"B", "root"};
+  r.job.config.window = 256;
+  submit(r);
+  r.job.config.name = "y";
+  submit(r);
+  admission_.advance(at(0));
+  EXPECT_THAT(job("y").waits_for,
+              HasSubstr("needs 529408 bytes of memory for chunks of others "
+                        "(switch.completion.hosted_megabytes) at B, which has 1048576 and 529408 "
+                        "in use"));
+  admission_.cancel("x", at(1), "asked");
+  EXPECT_THAT(names(admission_.advance(at(1))), ElementsAre("y admitted"));
+  r.job.config.name = "z";
+  r.job.config.window = 512;
+  EXPECT_THAT(submit(r).reason,
+              HasSubstr("completion.hosted_megabytes: 1 MiB cannot hold one chunk"));
 }
 
 TEST_F(AdmissionTest, AJobTwiceIsRefused) {

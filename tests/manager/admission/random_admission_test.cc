@@ -55,6 +55,8 @@ class Cluster {
     if (random_.below(3) == 0 && request.job.config.workers <= 5)
       for (std::uint32_t r = 0; r < request.job.config.workers; ++r)
         request.job.members.push_back({r, "w" + std::to_string(4 - r)});
+    if (random_.below(3) == 0 && request.job.config.workers > 1)
+      request.job.config.completion_hosts = {random_.below(2) == 0 ? "A" : "B", "root"};
     const Decision told = admission_.submit(request, now_);
     EXPECT_EQ(told.outcome == Outcome::refused, !admission_.jobs().contains(told.job));
     EXPECT_FALSE(told.reason.empty());
