@@ -110,6 +110,36 @@ def test_jobs_come_and_go_without_a_file(bed, tmp_path, launch_tree):
     sums_exactly(bed, launch_tree)
 
 
+def test_t10_jobs_that_switches_host_come_and_go(bed, tmp_path, launch_tree):
+    hosted = {**JOB, "deadline": "200ms", "completion_hosts": ["A", "B", "root"]}
+    for revision in (1, 3):
+        assert all(reply["ok"] for reply in assign(bed, tmp_path, revision, [hosted]))
+        bed.loop.wait(
+            lambda: all(row["silent_ms"] is not None for row in bed.show("root", "hosts")),
+            LIMIT_S,
+            "the root has heard of its host",
+        )
+        op = {"do": "allreduce", "count": 4000, "dtype": "int32", "repeat": 2, "seed": revision}
+        launcher = launch_tree(bed)
+        ranks = [
+            launcher.start_rank(
+                rank, 5, [{**op, "compute_s": 0.8 if rank == 0 else 0}], JOB["id"], worker
+            )
+            for rank, worker in enumerate(WORKERS)
+        ]
+        for rank in ranks:
+            rank.finish()
+        (row,) = bed.show("root", "hosts")
+        assert row["host"] == "A", row
+        assert [sum(seat["completions"] for seat in bed.show(name, "seats")) > 0 for name in SWITCHES] == [
+            False,
+            True,
+            False,
+        ]
+        assert all(reply["ok"] for reply in assign(bed, tmp_path, revision + 1, []))
+        assert not any(bed.show(name, "hosts") + bed.show(name, "seats") for name in SWITCHES)
+
+
 def test_a_killed_switch_starts_with_both_documents(bed, tmp_path, launch_tree):
     assign(bed, tmp_path, 1, [JOB])
     sums_exactly(bed, launch_tree)
