@@ -15,7 +15,7 @@ namespace tributary::manager {
 std::string wrong_host(const config::TopologyJob& job, const config::Topology& topology);
 // Its hosts but the root, in the order of its list.
 std::vector<std::string> switch_hosts(const config::JobConfig& job);
-// Whether somebody is to give figures for the choice among them (T11): the manager, if it is asked.
+// True if the choice among them takes figures (T11), which a manager may give.
 bool has_ranked_hosts(const config::JobConfig& job);
 
 }  // namespace tributary::manager

@@ -5,6 +5,7 @@
 #include "config/plan/auto_planes.h"
 #include "config/text/field.h"
 #include "config/text/file.h"
+#include "manager/admission/completion_hosts.h"
 
 namespace tributary::manager {
 namespace {
@@ -91,7 +92,8 @@ const Fields<JobRequest>& request_fields() {
         config::choice<R, PolicyOwner>(
             "policy", &R::policy,
             {{"switch", PolicyOwner::by_switch}, {"manager", PolicyOwner::manager}},
-            "Owner of the exclusion of stragglers: each switch of its own, or the manager.")};
+            "Owner of the exclusion of stragglers and of the choice among completion hosts: the "
+            "switches, or the manager.")};
     Field<R> job;
     job.name = "job";
     job.presence = config::Presence::required;
@@ -104,17 +106,22 @@ const Fields<JobRequest>& request_fields() {
   return fields;
 }
 
+// Whether the manager has something to decide about the job while it runs.
+bool leaves_it_something(const config::JobConfig& job) {
+  return job.stragglers.exclude != config::ExcludeBy::none || has_ranked_hosts(job);
+}
+
 }  // namespace
 
 JobRequest parse_job_request(std::string_view text, const std::string& file_name) {
   ReadContext context(file_name);
   JobRequest request;
   config::read_mapping(context, "", config::parse_text(text, file_name), request_fields(), request);
-  if (request.policy == PolicyOwner::manager &&
-      request.job.config.stragglers.exclude == config::ExcludeBy::none)
+  if (request.policy == PolicyOwner::manager && !leaves_it_something(request.job.config))
     context.fail("policy", {},
                  "is manager, and job.stragglers.exclude none leaves it nothing to do; allowed: "
-                 "largest and threshold");
+                 "largest and threshold, or completion_hosts below the root with host_choice "
+                 "least_load or two_stage");
   std::vector<config::ConfigError> errors = context.errors();
   for (config::ConfigError& error : errors) error.file = file_name;  // also of the job's own
   if (!errors.empty()) throw config::ConfigErrors(errors);

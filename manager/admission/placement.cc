@@ -57,7 +57,7 @@ std::size_t count_hosts(const std::vector<Site>& sites) {
       std::ranges::count_if(sites, [](const Site& site) { return site.hosts; }));
 }
 
-// What a host and all below it are good for: one worker at least has to be elsewhere. 0: nothing.
+// The workers that a host and all below it may give: one at least has to be elsewhere. 0: none.
 template <typename Count>
 Count as_host(Count there, std::uint32_t workers) {
   return std::min(there, static_cast<Count>(workers - 1));

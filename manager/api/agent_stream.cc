@@ -15,6 +15,24 @@ void fill(const SwitchExclusions& from, v1::Document& to) {
   }
 }
 
+// The orders of the jobs whose root the switch says that it is.
+HostOrders orders_for(const SwitchReport& report, const HostOrders& all) {
+  HostOrders orders;
+  if (!report.seats) return orders;
+  for (const HostSeat& seat : *report.seats)
+    if (const auto order = all.find(seat.job); order != all.end()) orders.insert(*order);
+  return orders;
+}
+
+void fill(const HostOrders& from, v1::Document& to) {
+  for (const auto& [job, order] : from) {
+    v1::JobHosts& one = *to.add_hosts();
+    one.set_job(job);
+    for (const auto& [host, load] : order.loads) (*one.mutable_loads())[host] = load;
+    one.mutable_candidates()->Add(order.candidates.begin(), order.candidates.end());
+  }
+}
+
 }  // namespace
 
 std::string AgentStream::enter(const Identity& caller) {
@@ -44,6 +62,7 @@ void AgentStream::write_until_over() {
   std::uint64_t seen = 0;
   config::Version sent;
   SwitchExclusions sent_excluded;
+  HostOrders sent_hosts;
   while (!shared_.cluster.is_over(node_, session_) && !context_.IsCancelled()) {
     v1::Document document;
     shared_.cluster.look([&](const Cluster::View& view) {
@@ -53,13 +72,16 @@ void AgentStream::write_until_over() {
       const auto at = view.exclusions.find(node_);
       const SwitchExclusions excluded =
           at == view.exclusions.end() ? SwitchExclusions{} : at->second;
-      if (version == sent && excluded == sent_excluded) return;
+      HostOrders hosts = orders_for(own->second.last, view.hosts.orders());
+      if (version == sent && excluded == sent_excluded && hosts == sent_hosts) return;
       sent = version;
       sent_excluded = excluded;
+      sent_hosts = std::move(hosts);
       document.set_term(version.term);
       document.set_revision(version.revision);
       document.set_text(view.service.document(node_));
       fill(excluded, document);
+      fill(sent_hosts, document);
     });
     // A manager that others follow has nothing more to say.
     const bool decides = shared_.cluster.trouble().empty();

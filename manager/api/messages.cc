@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t kMostPorts = 1024;
 constexpr std::size_t kMostJobs = 4096;
 constexpr std::size_t kMostChildren = 65'536;
+constexpr std::size_t kMostSeats = 65'536;
 constexpr std::size_t kMostText = 64;
 constexpr std::size_t kMostProblem = 1024;
 
@@ -97,6 +98,29 @@ void add_below(const Cluster::View& view, const std::string& parent, v1::Topolog
   }
 }
 
+HostSeat seat_of(const v1::HostSeat& from) {
+  return {.job = from.job(),
+          .shard = from.shard(),
+          .host = bounded(from.host(), kMostText),
+          .state = bounded(from.state(), kMostText),
+          .chosen = bounded(from.chosen(), kMostText)};
+}
+
+// Adds the job's completion hosts, if the switch is its root.
+void fill_seats(const Cluster::View& view, const std::string& node, const Job& job, v1::Job& to) {
+  const auto at = view.switches.find(node);
+  if (at == view.switches.end() || !at->second.last.seats || !job.admitted()) return;
+  for (const HostSeat& seat : *at->second.last.seats) {
+    if (seat.job != job.id) continue;
+    v1::CompletionHost& added = *to.add_completion();
+    added.set_shard(seat.shard);
+    added.set_host(seat.host);
+    added.set_state(seat.state);
+    added.set_chosen(seat.chosen);
+    added.set_ranking(view.hosts.reason(job.id));
+  }
+}
+
 }  // namespace
 
 std::string bounded(std::string_view text, std::size_t most) {
@@ -134,6 +158,7 @@ void fill(const Cluster::View& view, const Job& from, v1::Job& to) {
     share.set_slots(static_cast<std::uint32_t>(need.slots));
     share.set_bytes(need.bytes);
     share.set_told(std::find(missing.begin(), missing.end(), node) == missing.end());
+    fill_seats(view, node, from, to);
   }
 }
 
@@ -205,6 +230,12 @@ SwitchReport report_of(const v1::Report& from) {
   to.problem = bounded(from.problem(), kMostProblem);
   to.refused = from.refused();
   to.refused_revision = from.refused_revision();
+  if (from.has_bytes_per_second()) to.load = from.bytes_per_second();
+  if (from.has_hosts()) {
+    to.seats.emplace();
+    for (const v1::HostSeat& seat : from.hosts().seats())
+      if (to.seats->size() < kMostSeats) to.seats->push_back(seat_of(seat));
+  }
   if (!from.has_lateness()) return to;
   to.lateness.emplace();
   for (const v1::Lateness& child : from.lateness().children())

@@ -69,7 +69,8 @@ std::map<std::string, std::size_t> children_of(std::uint32_t job, const Lateness
 }
 
 bool is_the_managers(const Job& job) {
-  return job.placed && job.request.policy == PolicyOwner::manager;
+  return job.placed && job.request.policy == PolicyOwner::manager &&
+         job.request.job.config.stragglers.exclude != config::ExcludeBy::none;
 }
 
 }  // namespace
@@ -85,7 +86,6 @@ Exclusions exclusions(const Admission& admission, const LatenessBySwitch& report
     if (!is_the_managers(job)) continue;
     for (const auto& [at, lateness] : reports) all[at][job.id];
     const StragglerPolicy& policy = job.request.job.config.stragglers;
-    if (policy.exclude == config::ExcludeBy::none) continue;
     std::vector<const Straggler*> ranks;
     for (const Straggler& rank : worst)
       if (rank.job == name) ranks.push_back(&rank);

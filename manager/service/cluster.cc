@@ -161,7 +161,29 @@ void Cluster::advance(Instant now) {
     service_.check(now, !trouble_.empty());
     if (!std::exchange(trouble_, "").empty()) tell({.kind = "store", .reason = "works again"});
     advance_locked(now);
+    rank_hosts(now);
   });
+}
+
+// At each turn of the manager: a host may be away, and none tells of it.
+void Cluster::rank_hosts(Instant now) {
+  HostRanking::Look look;
+  for (const auto& [name, state] : switches_) {
+    if (state.session == 0) continue;
+    if (state.last.load) look.loads[name] = *state.last.load;
+    if (state.last.seats)
+      look.seats.insert(look.seats.end(), state.last.seats->begin(), state.last.seats->end());
+  }
+  const auto decisions = hosts_.judge(service_.admission(), look, now);
+  for (const HostRanking::Ranked& ranked : decisions)
+    tell({.kind = "host",
+          .job = ranked.job,
+          .tenant = ranked.tenant,
+          .id = ranked.id,
+          .reason = ranked.reason});
+  if (decisions.empty()) return;
+  ++generation_;
+  changed_.notify_all();
 }
 
 std::uint64_t Cluster::attend(const SwitchRegistration& registration, Instant now) {
@@ -193,8 +215,10 @@ bool Cluster::report(const std::string& node, std::uint64_t session, SwitchRepor
     SwitchReport before = std::exchange(state.last, std::move(report));
     const SwitchReport& last = state.last;
     if (!last.lateness) state.last.lateness = std::move(before.lateness);
+    if (!last.seats) state.last.seats = before.seats;
+    if (!last.load) state.last.load = before.load;
     const bool news = before.applied != last.applied || before.jobs != last.jobs ||
-                      before.problem != last.problem;
+                      before.problem != last.problem || before.seats != last.seats;
     if (!last.problem.empty() && before.problem != last.problem)
       tell({.kind = "switch", .reason = node + ": " + last.problem});
     std::vector<std::string> present;

@@ -84,12 +84,13 @@ class Cluster {
     const std::map<std::string, SwitchState>& switches;
     const std::deque<Event>& events;
     const Exclusions& exclusions;
+    const HostRanking& hosts;
   };
   // `function(View)` under the lock.
   template <typename Function>
   auto look(Function function) const {
     const std::lock_guard lock(mutex_);
-    return function(View{service_, switches_, events_, exclusions_});
+    return function(View{service_, switches_, events_, exclusions_, hosts_});
   }
   // Why nothing more is decided; empty: all is well.
   [[nodiscard]] std::string trouble() const;
@@ -101,6 +102,7 @@ class Cluster {
   void advance_locked(Instant now);
   void refresh();
   void judge_stragglers();
+  void rank_hosts(Instant now);
   void tell_exclusion(const Straggler& rank, bool excluded);
   void refused_by(const std::string& node, const SwitchReport& report, Instant now);
   void tell(Event event);
@@ -114,6 +116,7 @@ class Cluster {
   std::map<std::string, std::string> refusals_;  // of switches, so that each is told once
   std::set<std::uint32_t> running_;              // ids, of whose start was told
   Exclusions exclusions_;                        // as switches are to have them
+  HostRanking hosts_;
   std::deque<Event> events_;
   std::uint64_t next_event_ = 1;
   std::uint64_t next_session_ = 1;

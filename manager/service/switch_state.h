@@ -9,6 +9,7 @@
 
 #include "config/topology/assigned.h"
 #include "manager/admission/admission.h"
+#include "manager/policy/hosts.h"
 #include "manager/policy/stragglers.h"
 
 namespace tributary::manager {
@@ -19,7 +20,10 @@ struct SwitchReport {
   std::string problem;
   bool refused = false;
   std::uint64_t refused_revision = 0;
-  std::optional<std::vector<Lateness>> lateness;  // nullopt: as in the report before
+  // nullopt: as in the report before.
+  std::optional<std::vector<Lateness>> lateness;
+  std::optional<std::vector<HostSeat>> seats;  // of the jobs whose root it is
+  std::optional<std::uint64_t> load;           // bytes per second, in and out of its ports
 };
 
 struct SwitchState {

@@ -33,16 +33,25 @@ struct FakeSwitch {
                       request["rank"].dump());
       return Json::object();
     }
+    if (request["command"] == "place-host") {
+      if (!refusal.empty()) throw ControlError("tributary-switchd refused: " + refusal);
+      ruled.push_back(request.dump());
+      return Json::object();
+    }
     if (request["what"] == "config") return config;
     if (nonsense) return *nonsense;
     if (request["what"] == "jobs")
       return Json::array({Json{{"job", 7u}, {"present", 2u}}, Json{{"job", 7u}, {"present", 3u}}});
     if (request["what"] == "stragglers") return stragglers;
+    if (request["what"] == "hosts") return hosts;
+    if (request["what"] == "ports") return ports;
     if (version.term == 0) return Json::array();
     return Json::array({Json{{"term", version.term}, {"revision", version.revision}}});
   }
 
   Json stragglers = Json::array();
+  Json hosts = Json::array();
+  Json ports = Json::array();
   std::optional<Json> nonsense;  // the answer to every question
   bool away = false;
   std::string refusal;
@@ -61,8 +70,16 @@ struct Bed {
   }
   manager::Scratch scratch;
   FakeSwitch fake;
+  Instant now = Instant::from_ns(1'000'000'000);
   LocalSwitch local{[this](const Json& request) { return fake.answer(request); },
-                    std::filesystem::path(scratch.file()).parent_path()};
+                    std::filesystem::path(scratch.file()).parent_path(), [this] { return now; }};
+  // As many steps as are between two looks at the hosts.
+  manager::SwitchReport look() {
+    manager::SwitchReport report;
+    do report = local.step();
+    while (!report.seats);
+    return report;
+  }
 };
 
 TEST(LocalSwitch, SaysWhatItIs) {
@@ -218,6 +235,73 @@ TEST(LocalSwitch, T13_ReportsHowLateChildrenAre) {
   EXPECT_TRUE(report.lateness->at(1).is_switch);
   EXPECT_EQ(report.lateness->at(2).job, 0u);  // no such job: the manager leaves it out
   EXPECT_FALSE(bed.local.step().lateness);    // as before: a look at every child costs more
+}
+
+TEST(LocalSwitch, T11_TheRootIsToldHowToRankItsHosts) {
+  Bed bed;
+  const auto seat = [](std::uint32_t job, const char* host, const char* chosen) {
+    return Json{
+        {"job", job}, {"shard", 0u}, {"host", host}, {"state", "serving"}, {"chosen", chosen}};
+  };
+  bed.fake.hosts = Json::array({seat(7, "A", "policy"), seat(8, "A", "policy")});
+  bed.local.look();
+  bed.fake.version = {1, 4};
+  // Job 8 is none of the manager's, and this switch is not the root of job 9.
+  const auto desire = [&](std::uint32_t load) {
+    bed.local.desire({{1, 4}, "", {}, {{7, {{{"A", load}, {"B", 2}}, {}}}, {9, {{}, {"C"}}}}});
+  };
+  desire(90);
+  const auto report = bed.look();
+  ASSERT_EQ(report.seats->size(), 2u);
+  EXPECT_EQ(report.seats->at(0),
+            (manager::HostSeat{
+                .job = 7, .shard = 0, .host = "A", .state = "serving", .chosen = "policy"}));
+  const char* const told =
+      R"({"command":"place-host","job":7,"loads":{"A":90,"B":2},"candidates":[]})";
+  EXPECT_THAT(bed.fake.ruled, ElementsAre(told));
+  bed.fake.hosts = Json::array({seat(7, "B", "requested")});
+  bed.look();
+  EXPECT_EQ(bed.fake.ruled.size(), 1u) << "it has been told";
+  bed.fake.hosts = Json::array({seat(7, "A", "policy")});
+  bed.look();
+  EXPECT_THAT(bed.fake.ruled, ElementsAre(told, told)) << "it has forgotten that";
+  bed.fake.hosts = Json::array({seat(7, "A", "gone")});
+  bed.look();
+  EXPECT_EQ(bed.fake.ruled.size(), 2u) << "the one before has died";
+  desire(1);
+  bed.fake.refusal = "job 7: its completion hosts are not placed here";
+  EXPECT_EQ(bed.look().problem, "place-host: job 7: its completion hosts are not placed here");
+  bed.fake.refusal = "";
+  EXPECT_EQ(bed.look().problem, "");
+  EXPECT_EQ(bed.fake.ruled.size(), 3u);
+}
+
+TEST(LocalSwitch, T11_AnOlderManagerRanksNoHosts) {
+  Bed bed;
+  bed.fake.hosts = Json::array({Json{{"job", 7u}, {"host", "A"}, {"chosen", "policy"}}});
+  bed.local.look();
+  bed.fake.version = {2, 1};
+  bed.local.desire({{1, 4}, "", {}, {{7, {{{"A", 1}}, {}}}}});
+  bed.look();
+  EXPECT_TRUE(bed.fake.ruled.empty());
+}
+
+TEST(LocalSwitch, T11_SaysWhatPassesItsPortsPerSecond) {
+  Bed bed;
+  const auto ports = [](std::uint64_t in, std::uint64_t out) {
+    return Json::array({Json{{"rx_bytes", in}, {"tx_bytes", out}}, Json{{"rx_bytes", 0u}}});
+  };
+  bed.fake.ports = ports(1000, 500);
+  bed.local.look();
+  EXPECT_EQ(bed.local.step().load, std::nullopt) << "since when?";
+  bed.now = bed.now + Duration::ms(500);
+  EXPECT_EQ(bed.local.step().load, std::nullopt) << "too soon";
+  bed.now = bed.now + Duration::ms(1500);
+  bed.fake.ports = ports(7000, 4500);
+  EXPECT_EQ(bed.local.step().load, 5000u);
+  bed.now = bed.now + Duration::seconds(2);
+  bed.fake.ports = ports(10, 10);
+  EXPECT_EQ(bed.local.step().load, std::nullopt) << "the switch has begun anew";
 }
 
 TEST(LocalSwitch, OneThatIsAwayIsNoRefusal) {

@@ -59,6 +59,18 @@ v1::SwitchMessage message_of(const manager::SwitchReport& from) {
   to.set_problem(from.problem);
   to.set_refused(from.refused);
   to.set_refused_revision(from.refused_revision);
+  if (from.load) to.set_bytes_per_second(*from.load);
+  if (from.seats) {
+    v1::HostSeats& seats = *to.mutable_hosts();
+    for (const manager::HostSeat& seat : *from.seats) {
+      v1::HostSeat& one = *seats.add_seats();
+      one.set_job(seat.job);
+      one.set_shard(seat.shard);
+      one.set_host(seat.host);
+      one.set_state(seat.state);
+      one.set_chosen(seat.chosen);
+    }
+  }
   if (from.lateness) {
     v1::Children& children = *to.mutable_lateness();
     for (const manager::Lateness& child : *from.lateness) fill(child, *children.add_children());
@@ -125,9 +137,16 @@ bool Link::Inside::take(v1::Document& document, LocalSwitch& local) {
     manager::SwitchExclusions exclusions;
     for (const v1::JobExclusions& one : document.exclusions())
       exclusions[one.job()].insert(one.ranks().begin(), one.ranks().end());
+    manager::HostOrders hosts;
+    for (const v1::JobHosts& one : document.hosts()) {
+      manager::HostOrder& order = hosts[one.job()];
+      for (const auto& [host, load] : one.loads()) order.loads[host] = load;
+      order.candidates.assign(one.candidates().begin(), one.candidates().end());
+    }
     local.desire({{document.term(), document.revision()},
                   std::move(*document.mutable_text()),
-                  std::move(exclusions)});
+                  std::move(exclusions),
+                  std::move(hosts)});
     return true;
   } catch (const std::exception& error) {
     tools::write_log(LogLevel::error, error.what());
@@ -193,7 +212,12 @@ void Link::Inside::serve(LocalSwitch& local) {
 void Link::Inside::run() {
   LocalSwitch local(
       [this](const client::Json& request) { return client::ask_switch(socket, request, kAnswer); },
-      folder);
+      folder,
+      [] {
+        const auto since = std::chrono::steady_clock::now().time_since_epoch();
+        return Instant::from_ns(
+            std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
+      });
   do {
     try {
       serve(local);

@@ -30,6 +30,11 @@ double milliseconds(const Json& row, const char* key) {
   return at != row.end() && at->is_number() ? at->get<double>() : 0;
 }
 
+std::string word(const Json& row, const char* key) {
+  const auto at = row.find(key);
+  return at != row.end() && at->is_string() ? at->get<std::string>() : "";
+}
+
 // A row of `show stragglers`.
 manager::Lateness lateness_of(const Json& row) {
   manager::Lateness child;
@@ -37,17 +42,13 @@ manager::Lateness lateness_of(const Json& row) {
   if (const auto ranks = row.find("ranks"); ranks != row.end() && ranks->is_array())
     for (const Json& rank : *ranks)
       if (rank.is_number_unsigned()) child.ranks.push_back(rank.get<std::uint32_t>());
-  const auto text = [&](const char* key) {
-    const auto at = row.find(key);
-    return at != row.end() && at->is_string() ? at->get<std::string>() : "";
-  };
-  child.is_switch = text("node").starts_with("switch ");
+  child.is_switch = word(row, "node").starts_with("switch ");
   child.ops = static_cast<std::uint32_t>(number(row, "ops"));
   child.mean_ms = milliseconds(row, "mean_ms");
   child.max_ms = milliseconds(row, "max_ms");
   child.last_ms = milliseconds(row, "last_ms");
   child.missed_deadlines = number(row, "missed_deadlines");
-  child.excluded = text("excluded");
+  child.excluded = word(row, "excluded");
   // Null where the switch has counted nothing.
   const auto count = [&](const char* key) -> std::optional<std::uint32_t> {
     const auto at = row.find(key);
@@ -84,6 +85,8 @@ manager::SwitchRegistration LocalSwitch::look() {
   }
   registration.program = TRIBUTARY_VERSION;
   name_ = registration.name;
+  told_hosts_.clear();
+  passed_.reset();
   return registration;
 }
 
@@ -126,14 +129,64 @@ std::vector<manager::Lateness> LocalSwitch::lateness() {
 
 // Empty: it is done.
 std::string LocalSwitch::rule(const char* command, std::uint32_t job, std::uint32_t rank) {
+  return refusal_of({{"command", command}, {"job", job}, {"rank", rank}});
+}
+
+std::string LocalSwitch::refusal_of(const Json& request) {
   try {
-    ask_({{"command", command}, {"job", job}, {"rank", rank}});
+    ask_(request);
     return "";
   } catch (const ControlError& error) {
     const std::string text = error.what();
     if (!text.starts_with(kRefused)) throw;
-    return std::string(command) + ": " + text.substr(kRefused.size());
+    return request["command"].get<std::string>() + ": " + text.substr(kRefused.size());
   }
+}
+
+std::vector<manager::HostSeat> LocalSwitch::seats() {
+  std::vector<manager::HostSeat> all;
+  for (const Json& row : ask_({{"command", "show"}, {"what", "hosts"}}))
+    all.push_back({.job = static_cast<std::uint32_t>(number(row, "job")),
+                   .shard = static_cast<std::uint32_t>(number(row, "shard")),
+                   .host = word(row, "host"),
+                   .state = word(row, "state"),
+                   .chosen = word(row, "chosen")});
+  return all;
+}
+
+// Bytes per second since the look before; absent in between, at the first one, and where counters
+// began anew.
+std::optional<std::uint64_t> LocalSwitch::load() {
+  Passed now{0, now_()};
+  if (passed_ && now.at - passed_->at < kBetweenLoads) return std::nullopt;
+  for (const Json& row : ask_({{"command", "show"}, {"what", "ports"}}))
+    now.bytes += number(row, "rx_bytes") + number(row, "tx_bytes");
+  const std::optional<Passed> before = std::exchange(passed_, now);
+  if (!before || now.bytes < before->bytes || now.at <= before->at) return std::nullopt;
+  return static_cast<std::uint64_t>(static_cast<double>(now.bytes - before->bytes) /
+                                    (now.at - before->at).to_seconds());
+}
+
+// Level-triggered: the switch is told once, and again where it has chosen a host by itself.
+std::string LocalSwitch::rank_hosts(const Desired& document,
+                                    const std::vector<manager::HostSeat>& there) {
+  std::string told;
+  std::set<std::uint32_t> done;
+  for (const manager::HostSeat& seat : there) {
+    const auto order = document.hosts.find(seat.job);
+    if (order == document.hosts.end() || done.contains(seat.job)) continue;
+    const auto before = told_hosts_.find(seat.job);
+    const bool same = before != told_hosts_.end() && before->second == order->second;
+    if (same && seat.chosen != "policy") continue;
+    done.insert(seat.job);
+    const std::string problem = refusal_of({{"command", "place-host"},
+                                            {"job", seat.job},
+                                            {"loads", order->second.loads},
+                                            {"candidates", order->second.candidates}});
+    if (problem.empty()) told_hosts_[seat.job] = order->second;
+    if (told.empty()) told = problem;
+  }
+  return told;
 }
 
 // Level-triggered: what the switch has is brought to what the manager wants, again if need be.
@@ -175,14 +228,20 @@ manager::SwitchReport LocalSwitch::step() {
     std::uint32_t& present = report.jobs[static_cast<std::uint32_t>(number(row, "job"))];
     present = std::max(present, static_cast<std::uint32_t>(number(row, "present")));
   }
-  if (report.jobs.empty())
+  if (report.jobs.empty()) {
     report.lateness.emplace();
-  else if (steps_++ % kStepsPerLateness == 0)
+    report.seats.emplace();
+  } else if (steps_++ % kStepsPerLook == 0) {
     report.lateness = lateness();
+    report.seats = seats();
+  }
+  report.load = load();
   // Not for a manager that another one has followed.
   if (desired && report.applied <= desired->version) {
     if (report.lateness) exclusion_problem_ = exclude(*desired, *report.lateness);
+    if (report.seats) ranking_problem_ = rank_hosts(*desired, *report.seats);
     if (report.problem.empty()) report.problem = exclusion_problem_;
+    if (report.problem.empty()) report.problem = ranking_problem_;
   }
   return report;
 }

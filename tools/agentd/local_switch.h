@@ -23,14 +23,18 @@ namespace tributary::agentd {
 struct Desired {
   config::Version version;
   std::string text;
-  manager::SwitchExclusions exclusions = {};  // also of a version that is in force
+  // Also of a version that is in force.
+  manager::SwitchExclusions exclusions = {};
+  manager::HostOrders hosts = {};
 };
 
 class LocalSwitch {
  public:
   using Ask = std::function<client::Json(const client::Json& request)>;
+  using Clock = std::function<Instant()>;
   // `folder`: where the switch reads documents from. `ask` throws client::ControlError.
-  LocalSwitch(Ask ask, std::string folder) : ask_(std::move(ask)), folder_(std::move(folder)) {}
+  LocalSwitch(Ask ask, std::string folder, Clock now)
+      : ask_(std::move(ask)), folder_(std::move(folder)), now_(std::move(now)) {}
 
   // The switch's name, address and capacity. Throws client::ControlError when it does not answer.
   manager::SwitchRegistration look();
@@ -44,15 +48,29 @@ class LocalSwitch {
   std::vector<manager::Lateness> lateness();
   std::string exclude(const Desired& document, const std::vector<manager::Lateness>& children);
   std::string rule(const char* command, std::uint32_t job, std::uint32_t rank);
+  // The switch's answer to a request that it may refuse; empty: it did not.
+  std::string refusal_of(const client::Json& request);
+  std::vector<manager::HostSeat> seats();
+  std::optional<std::uint64_t> load();
+  std::string rank_hosts(const Desired& document, const std::vector<manager::HostSeat>& there);
 
   Ask ask_;
   const std::string folder_;
-  // A look at every child costs more than one at the jobs.
-  static constexpr std::uint64_t kStepsPerLateness = 4;
+  Clock now_;
+  // A look at every child and host costs more than one at the jobs.
+  static constexpr std::uint64_t kStepsPerLook = 4;
+  static constexpr Duration kBetweenLoads = Duration::seconds(2);
 
   std::string name_;
   std::uint64_t steps_ = 0;
   std::string exclusion_problem_;  // of the latest look at the children
+  std::string ranking_problem_;
+  manager::HostOrders told_hosts_;  // to this switch, since it is there
+  struct Passed {
+    std::uint64_t bytes = 0;
+    Instant at;
+  };
+  std::optional<Passed> passed_;  // through its ports, at the latest look
   std::mutex mutex_;
   std::optional<Desired> desired_;
 };

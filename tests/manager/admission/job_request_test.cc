@@ -51,6 +51,17 @@ TEST(JobRequest, T13_StragglersMayBeTheManagers) {
   EXPECT_THAT(error_of("tenant: a\npolicy: me\n" + job), HasSubstr("policy: 'me'"));
 }
 
+TEST(JobRequest, T11_TheChoiceAmongHostsMayBeTheManagers) {
+  const std::string job =
+      "tenant: a\npolicy: manager\njob:\n  name: a\n  workers: 2\n  completion_hosts: ";
+  for (const char* choice : {"least_load", "two_stage"})
+    EXPECT_EQ(parse_job_request(job + "[A, root]\n  host_choice: " + choice + "\n", "f").policy,
+              PolicyOwner::manager);
+  for (const char* hosts :
+       {"[A, root]\n  host_choice: random\n", "[A, root]\n", "[root]\n  host_choice: least_load\n"})
+    EXPECT_THAT(error_of(job + hosts), HasSubstr("least_load or two_stage")) << hosts;
+}
+
 TEST(JobRequest, MistakesAreNamedWithLineAndKey) {
   EXPECT_THAT(error_of("priority: 1\njob:\n  name: a\n  workers: 2\n"),
               HasSubstr("tenant: is missing"));

@@ -26,6 +26,28 @@ TEST(Messages, LatenessIsANumber) {
   }
 }
 
+TEST(Messages, T11_SeatsAndLoadsAreAsTheAgentSaysThem) {
+  v1::Report from;
+  EXPECT_FALSE(report_of(from).seats) << "as before";
+  EXPECT_FALSE(report_of(from).load);
+  from.mutable_hosts();
+  EXPECT_TRUE(report_of(from).seats->empty());
+  from.set_bytes_per_second(7);
+  v1::HostSeat& seat = *from.mutable_hosts()->add_seats();
+  seat.set_job(3);
+  seat.set_shard(1);
+  seat.set_host(std::string(5000, 'A'));
+  seat.set_state("serving");
+  seat.set_chosen("gone");
+  const SwitchReport report = report_of(from);
+  EXPECT_EQ(report.load, 7u);
+  EXPECT_EQ(report.seats->at(0), (HostSeat{.job = 3,
+                                           .shard = 1,
+                                           .host = std::string(64, 'A'),
+                                           .state = "serving",
+                                           .chosen = "gone"}));
+}
+
 // Half a character makes an answer that no client takes, for all that it lists.
 TEST(Messages, LongTextsAreCutBetweenCharacters) {
   std::string text;

@@ -188,6 +188,48 @@ TEST(Cluster, T13_WhoIsLateIsToldToItsSwitchAndToNoOther) {
   EXPECT_EQ(bed.kinds().back(), "straggler");
 }
 
+TEST(Cluster, T11_HostsAreRankedByWhatSwitchesReportAndAnewWhenOneGoes) {
+  Bed bed;
+  bed.cluster.submit(
+      "tenant: a\npolicy: manager\njob: {name: one, workers: 5, completion_hosts: [A, B, root], "
+      "host_choice: least_load}\n",
+      "f", bed.now);
+  for (const char* name : {"root", "A", "B"}) bed.obey(name);
+  const auto id = bed.cluster.look(
+      [&](const Cluster::View& view) { return view.service.admission().jobs().at("one").id; });
+  const auto say = [&](const char* name, std::uint64_t load) {
+    SwitchReport report;
+    report.jobs[id] = 5;
+    report.load = load << 20;
+    if (std::string(name) == "root")
+      report.seats = {{.job = id, .host = "A", .state = "idle", .chosen = "policy"}};
+    EXPECT_TRUE(bed.cluster.report(name, bed.sessions[name], report, bed.now));
+  };
+  const auto loads = [&] {
+    return bed.cluster.look([&](const Cluster::View& view) {
+      const auto& orders = view.hosts.orders();
+      return orders.contains(id) ? orders.at(id).loads : std::map<std::string, std::uint32_t>();
+    });
+  };
+  say("root", 0);
+  say("A", 9);
+  bed.cluster.advance(bed.now);
+  EXPECT_THAT(loads(), testing::IsEmpty()) << "B has not told";
+  say("B", 1);
+  std::uint64_t seen = 0;
+  bed.cluster.wait_change(seen, {});
+  const std::uint64_t before = seen;
+  bed.cluster.advance(bed.now);
+  bed.cluster.wait_change(seen, {});
+  EXPECT_GT(seen, before) << "the agent's stream is woken";
+  EXPECT_THAT(loads(), testing::ElementsAre(testing::Pair("A", 9216), testing::Pair("B", 1024)));
+  EXPECT_EQ(bed.kinds().back(), "host");
+  bed.cluster.leave("B", bed.sessions["B"]);
+  bed.cluster.advance(bed.now);
+  EXPECT_THAT(loads(), testing::ElementsAre(testing::Pair("A", 9216)));
+  EXPECT_EQ(bed.kinds().back(), "host");
+}
+
 TEST(Cluster, MembersThatAreThereRenewTheLease) {
   Bed bed;
   bed.cluster.submit(request("one", 5, "lease: 10s\n"), "f", bed.now);

@@ -47,11 +47,22 @@ std::string sentence(const Json& job) {
   return line;
 }
 
+// The hosts that finish chunks, and why, where that is not the root alone.
+void print_hosts(const Json& job) {
+  Json rows = job.value("completion", Json::array());
+  if (rows.empty()) return;
+  const std::string ranking = text(rows[0], "ranking");
+  for (Json& row : rows) row.erase("ranking");
+  std::cout << '\n' << render_table(rows, "");
+  if (!ranking.empty()) std::cout << "ranked by the manager: " << ranking << '\n';
+}
+
 void print_job(const Json& job) {
   std::cout << sentence(job) << "\ntenant " << text(job, "tenant") << ", priority "
             << job["priority"].dump() << ", " << job["workers"].dump() << " workers\n\n";
   std::cout << render_table(job["members"], "no member has a place yet") << '\n'
             << render_table(job["switches"], "no switch has a part yet");
+  print_hosts(job);
 }
 
 void submit(const JobCommand& options) {
