@@ -72,7 +72,7 @@ class FlowTable {
   [[nodiscard]] Iterator end() const { return {*this, kNone}; }
 
  private:
-  // Of the path with the same index.
+  // Where the path with the same index lies.
   struct Place {
     std::uint32_t tag = 0;   // the hash's upper half
     std::uint32_t next = 0;  // in the bucket
