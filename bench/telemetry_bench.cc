@@ -29,6 +29,7 @@ using telemetryd::ReceiverCounters;
 
 constexpr std::uint32_t kFlows = 1000;
 constexpr std::uint32_t kManyFlows = 100'000;
+constexpr std::uint32_t kRounds = 4;  // of all these flows
 constexpr useconds_t kWarmUs = 100'000;
 
 bool is_clean(const telemetry::TableCounters& counters) {
@@ -37,7 +38,7 @@ bool is_clean(const telemetry::TableCounters& counters) {
 
 // Each run takes all reports once.
 void run_in_process(const Options& options, std::uint32_t flows, Report& report) {
-  RecordedReports reports(std::size_t{kManyFlows}, flows, 0);
+  RecordedReports reports(std::size_t{kRounds} * kManyFlows, flows, 0);
   telemetry::RecordTable table({}, {});
   std::uint64_t taken = 0;
   const auto run = [&] {

@@ -70,6 +70,8 @@ endfunction()
 
 # GoogleTest binary <folder>_test from tests/<folder>/sources.txt:
 #   tributary_test(folder libraries...)
+# It is the test unit.<folder>, and for the folders of tests/timed.txt unit.<folder>_timed: the suites
+# whose names end in Timed.
 add_custom_target(unit_tests)
 function(tributary_test folder)
   tributary_sources(paths tests/${folder})
@@ -79,7 +81,16 @@ function(tributary_test folder)
   tributary_precompiled(${folder}_test tests/precompiled/gmock.hxx)
   # Hundreds of files compile in two thirds of the time; what they test is optimized.
   target_compile_options(${folder}_test PRIVATE $<$<CONFIG:Release>:-Og>)
-  add_test(NAME unit.${folder} COMMAND ${folder}_test)
   add_dependencies(unit_tests ${folder}_test)
-  set_tests_properties(unit.${folder} PROPERTIES LABELS unit TIMEOUT 300)
+  set(tests unit.${folder})
+  set(timed *Timed.*:*TimedDeathTest.*)
+  set(list ${PROJECT_SOURCE_DIR}/tests/timed.txt)
+  set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list})
+  file(STRINGS ${list} of_time REGEX "^${folder}$")
+  if(of_time)
+    list(APPEND tests unit.${folder}_timed)
+    add_test(NAME unit.${folder}_timed COMMAND ${folder}_test --gtest_filter=${timed})
+  endif()
+  add_test(NAME unit.${folder} COMMAND ${folder}_test --gtest_filter=-${timed})
+  set_tests_properties(${tests} PROPERTIES LABELS unit TIMEOUT 300)
 endfunction()

@@ -29,18 +29,21 @@ endfunction()
 
 tributary_gate(exact
   bench.report docs.pages docs.shell docs.simulation golden golden.wireshark house_rules house_rules.samples json_schema
-  protocol_tables unit.aggregator unit.aggregator_avx2 unit.aggregator_avx512 unit.aggregator_neon
-  unit.aggregator_portable unit.c_link unit.cli unit.client_command unit.completion unit.config
-  unit.database unit.fashion_mnist unit.impair unit.loadgen unit.pktgen_scripts unit.pool_c_link
-  unit.programs unit.prometheus_rules unit.reduce_numpy unit.remote_training unit.run_tests
-  unit.simtool unit.simtool_cli unit.storm_beds unit.straggler_model unit.task_parts unit.telemetry
-  unit.telemetry_decoder unit.telemetryd)
+  protocol_tables unit.agentd unit.aggregator unit.aggregator_avx2 unit.aggregator_avx512
+  unit.aggregator_neon unit.aggregator_portable unit.c_link unit.cli unit.client unit.client_command
+  unit.completion unit.config unit.core unit.daemon unit.database unit.fashion_mnist unit.impair
+  unit.loadgen unit.manager unit.pktgen_scripts unit.pool_c_link unit.program unit.programs
+  unit.prometheus_rules unit.psd unit.reduce_numpy unit.remote_training unit.run_tests unit.simtool
+  unit.simtool_cli unit.storm_beds unit.straggler_model unit.task_parts unit.telemetry
+  unit.telemetry_decoder unit.telemetryd unit.worker)
 
 tributary_gate(timing
-  unit.agentd unit.client unit.control unit.core unit.daemon unit.dataplane unit.dataplane_nic
-  unit.manager unit.pool unit.poold unit.program unit.psd unit.python unit.task_cache
-  unit.task_failures unit.task_publish unit.task_status unit.tasks unit.telemetry_ioam unit.testbed
-  unit.worker unit.worker_memif docs.manager docs.mpi docs.names docs.operations docs.placement
+  unit.agentd_timed unit.client_timed unit.config_timed unit.control unit.control_timed unit.core_timed
+  unit.daemon_timed unit.dataplane unit.dataplane_timed unit.dataplane_nic unit.dataplane_nic_timed
+  unit.manager_timed unit.pool unit.pool_timed unit.poold unit.poold_timed unit.program_timed
+  unit.psd_timed unit.python unit.task_cache unit.task_failures unit.task_publish unit.task_status
+  unit.tasks unit.telemetry_ioam unit.testbed unit.worker_timed unit.worker_memif
+  unit.worker_memif_timed docs.manager docs.mpi docs.names docs.operations docs.placement
   docs.pool docs.readme docs.tasks docs.torch mpi.mistakes mpi.solver system.allreduce system.doctor system.events
   system.failures system.fragments system.impostors system.named_sums system.names
   system.pool_interfaces system.simulation system.stragglers system.switch system.tasks

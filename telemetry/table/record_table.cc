@@ -29,18 +29,14 @@ bool same_way(const FlowPath& flow, const ReportedPath& path) {
 }  // namespace
 
 RecordTable::RecordTable(const TableLimits& limits, const Marking& marking)
-    : limits_(limits), marking_(marking), links_(limits.links) {}
+    : marking_(marking), links_(limits.links), flows_(limits.flows) {}
 
 TableCounters RecordTable::counters() const {
   TableCounters all = counters_;
   all.refused_links = links_.refused();
   all.evicted_links = links_.evicted();
+  all.evicted_flows = flows_.evicted();
   return all;
-}
-
-const FlowPath* RecordTable::flow(const FlowKey& key) const {
-  const auto found = by_key_.find(key);
-  return found == by_key_.end() ? nullptr : &*found->second;
 }
 
 void RecordTable::take(std::span<const std::byte> datagram, Instant now) {
@@ -51,20 +47,30 @@ void RecordTable::take(std::span<const std::byte> datagram, Instant now) {
   }
   const std::uint32_t node = reader.group()->node;
   if (!reporters_[{node, reader.group()->hardware}].note(reader.group()->sequence)) return;
-  for (Report report; reader.next(report);)
-    if (!is_trailer(report)) take(report, node, now);
+  for (bool more = true; more;) {
+    std::size_t there = 0;
+    while (there < kBatch && (more = reader.next(batch_[there].report)))
+      if (!is_trailer(batch_[there].report)) read(node, batch_[there++]);
+    for (std::size_t i = 0; i < there; ++i) take(batch_[i], node, now);
+  }
   if (reader.malformed()) ++counters_.malformed;
 }
 
-void RecordTable::take(const Report& report, std::uint32_t node, Instant now) {
+void RecordTable::read(std::uint32_t node, Waiting& waiting) {
   ++counters_.reports;
-  ReportedPath path;
-  const Outcome outcome = path_of(report, node, marking_, path);
+  const Outcome outcome = path_of(waiting.report, node, marking_, waiting.path);
   if (outcome != Outcome::done && outcome != Outcome::absent) ++counters_.bad_packets;
+  if (!waiting.path.has_flow || flows_.limit() == 0) return;
+  waiting.hash = flows_.hash_of(waiting.path.flow);
+  flows_.prefetch(waiting.hash);
+}
+
+void RecordTable::take(const Waiting& waiting, std::uint32_t node, Instant now) {
+  const auto& [report, path, hash] = waiting;
   const bool has_own = report.type == ReportType::in_band && report.bitmap != 0;
   for (std::size_t i = 0; i < path.count; ++i)
     take_hop(path.hops[i], node, has_own && i == 0, report, now);
-  if (path.has_flow && path.count != 0) take_flow(path, now);
+  if (path.has_flow && path.count != 0) take_flow(path, hash, now);
 }
 
 void RecordTable::take_hop(const Hop& hop, std::uint32_t node, bool own, const Report& report,
@@ -94,21 +100,6 @@ void RecordTable::take_hop(const Hop& hop, std::uint32_t node, bool own, const R
   if (own && report.congested) ++link.congested;
 }
 
-FlowPath& RecordTable::flow_of(const FlowKey& key) {
-  if (const auto found = by_key_.find(key); found != by_key_.end()) {
-    flows_.splice(flows_.begin(), flows_, found->second);
-    return flows_.front();
-  }
-  if (flows_.size() >= limits_.flows) {
-    ++counters_.evicted_flows;
-    by_key_.erase(flows_.back().key);
-    flows_.pop_back();
-  }
-  flows_.emplace_front().key = key;
-  by_key_[key] = flows_.begin();
-  return flows_.front();
-}
-
 void RecordTable::take_single_hop(FlowPath& flow, const FlowHop& hop, Instant now) {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < flow.count; ++i) {
@@ -128,9 +119,9 @@ void RecordTable::take_single_hop(FlowPath& flow, const FlowHop& hop, Instant no
   flow.seen_at[at] = now;
 }
 
-void RecordTable::take_flow(const ReportedPath& path, Instant now) {
-  if (limits_.flows == 0) return;
-  FlowPath& flow = flow_of(path.flow);
+void RecordTable::take_flow(const ReportedPath& path, std::uint64_t hash, Instant now) {
+  if (flows_.limit() == 0) return;
+  FlowPath& flow = flows_.see(path.flow, hash);
   if (path.is_single) {
     ++flow.reports;
     flow.seen = now;

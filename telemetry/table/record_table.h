@@ -1,9 +1,8 @@
 // The record table: the state of each (node, egress port), the report loss of each reporter, and
 // the latest path of each flow (C7).
 //
-// Bounded: 64 reporters a node; link_table.h says which links are refused or make room; a new flow
-// evicts the least recently seen one. Links and flows are counted. A flow takes about 450 bytes.
-// Keys are ordered and not hashed: packets choose them. One thread.
+// Bounded: 64 reporters a node; link_table.h says which links are refused or make room, and
+// flow_table.h which flow does. Links and flows are counted. One thread.
 //
 // Of packets without INT each hop reports for itself: their flow has the hops that did so within
 // kSingleHopAge, in the order in which they came first.
@@ -12,10 +11,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <list>
 #include <map>
 
 #include "core/time.h"
+#include "telemetry/table/flow_table.h"
 #include "telemetry/table/link_table.h"
 #include "telemetry/table/sequence.h"
 #include "telemetry/wire/path_of.h"
@@ -34,24 +33,7 @@ struct ReporterKey {
   auto operator<=>(const ReporterKey&) const = default;
 };
 
-struct FlowHop {
-  std::uint32_t node = 0;
-  std::uint16_t egress_port = 0;
-  std::uint32_t latency_ns = kUnknown32;
-  bool operator==(const FlowHop&) const = default;
-};
 inline constexpr Duration kSingleHopAge = Duration::seconds(10);
-
-struct FlowPath {
-  FlowKey key;
-  std::array<FlowHop, kMostHops> hops;     // from the source on
-  std::array<Instant, kMostHops> seen_at;  // of hops that report for themselves
-  std::size_t count = 0;
-  bool whole = false;  // from the INT source on
-  std::uint64_t reports = 0;
-  std::uint64_t changes = 0;  // of nodes or ports
-  Instant seen;
-};
 
 struct TableCounters {
   std::uint64_t reports = 0;
@@ -71,28 +53,34 @@ class RecordTable {
 
   using Links = LinkTable::Links;
   using Reporters = std::map<ReporterKey, SequenceTracker>;
-  using Flows = std::list<FlowPath>;  // latest first
 
   [[nodiscard]] const Links& links() const { return links_.all(); }
   [[nodiscard]] const Reporters& reporters() const { return reporters_; }
-  [[nodiscard]] const Flows& flows() const { return flows_; }
+  [[nodiscard]] const FlowTable& flows() const { return flows_; }
   [[nodiscard]] const LinkRecord* link(LinkKey key) const { return links_.find(key); }
-  [[nodiscard]] const FlowPath* flow(const FlowKey& key) const;
   [[nodiscard]] TableCounters counters() const;
 
  private:
-  void take(const Report& report, std::uint32_t node, Instant now);
-  void take_hop(const Hop& hop, std::uint32_t node, bool own, const Report& report, Instant now);
-  void take_flow(const ReportedPath& path, Instant now);
-  static void take_single_hop(FlowPath& flow, const FlowHop& hop, Instant now);
-  FlowPath& flow_of(const FlowKey& key);
+  // A report whose flow's memory is on its way from memory.
+  struct Waiting {
+    Report report;
+    ReportedPath path;
+    std::uint64_t hash = 0;  // of its flow
+  };
+  // A datagram of 1,400 bytes has up to ten.
+  static constexpr std::size_t kBatch = 10;
 
-  const TableLimits limits_;
+  void read(std::uint32_t node, Waiting& waiting);
+  void take(const Waiting& waiting, std::uint32_t node, Instant now);
+  void take_hop(const Hop& hop, std::uint32_t node, bool own, const Report& report, Instant now);
+  void take_flow(const ReportedPath& path, std::uint64_t hash, Instant now);
+  static void take_single_hop(FlowPath& flow, const FlowHop& hop, Instant now);
+
   const Marking marking_;
   LinkTable links_;
   Reporters reporters_;
-  Flows flows_;
-  std::map<FlowKey, Flows::iterator> by_key_;
+  FlowTable flows_;
+  std::array<Waiting, kBatch> batch_;
   TableCounters counters_;
 };
 

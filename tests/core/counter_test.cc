@@ -7,7 +7,7 @@
 namespace tributary {
 namespace {
 
-TEST(Counter, AddsSetsAndRaises) {
+TEST(CounterTimed, AddsSetsAndRaises) {
   Counter c;
   EXPECT_EQ(c.get(), 0u);
   c.add();
@@ -22,7 +22,7 @@ TEST(Counter, AddsSetsAndRaises) {
 }
 
 // Under ThreadSanitizer this also shows that reading beside the writer is no data race.
-TEST(Counter, AReaderNeverSeesItGoBack) {
+TEST(CounterTimed, AReaderNeverSeesItGoBack) {
   constexpr std::uint64_t kLast = 100'000;
   Counter c;
   std::thread writer([&] {

@@ -12,14 +12,14 @@
 namespace tributary {
 namespace {
 
-TEST(SpscRing, CapacityMustBeAPowerOfTwo) {
+TEST(SpscRingTimed, CapacityMustBeAPowerOfTwo) {
   EXPECT_THROW(SpscRing<int>(0), std::invalid_argument);
   EXPECT_THROW(SpscRing<int>(3), std::invalid_argument);
   EXPECT_EQ(SpscRing<int>(1).capacity(), 1u);
   EXPECT_EQ(SpscRing<int>(8).capacity(), 8u);
 }
 
-TEST(SpscRing, HoldsItsCapacityInOrder) {
+TEST(SpscRingTimed, HoldsItsCapacityInOrder) {
   SpscRing<int> ring(4);
   EXPECT_TRUE(ring.empty());
   for (int i = 0; i < 4; ++i) EXPECT_TRUE(ring.push(int{i}));
@@ -33,7 +33,7 @@ TEST(SpscRing, HoldsItsCapacityInOrder) {
   EXPECT_TRUE(ring.empty());
 }
 
-TEST(SpscRing, KnowsHowManyWait) {
+TEST(SpscRingTimed, KnowsHowManyWait) {
   SpscRing<int> ring(4);
   int out = 0;
   for (int round = 0; round < 3; ++round) {
@@ -46,7 +46,7 @@ TEST(SpscRing, KnowsHowManyWait) {
   }
 }
 
-TEST(SpscRing, RefusedValueIsUntouched) {
+TEST(SpscRingTimed, RefusedValueIsUntouched) {
   SpscRing<std::unique_ptr<int>> ring(1);
   const auto offer = [&](std::unique_ptr<int>& value) { return ring.push(std::move(value)); };
   auto first = std::make_unique<int>(1);
@@ -58,7 +58,7 @@ TEST(SpscRing, RefusedValueIsUntouched) {
   EXPECT_EQ(*second, 2);
 }
 
-TEST(SpscRing, WrapsAroundManyTimes) {
+TEST(SpscRingTimed, WrapsAroundManyTimes) {
   SpscRing<std::string> ring(2);
   std::string out;
   for (int i = 0; i < 1000; ++i) {
@@ -68,7 +68,7 @@ TEST(SpscRing, WrapsAroundManyTimes) {
   }
 }
 
-TEST(SpscRing, BurstsTakeWhatFitsAndKeepTheOrder) {
+TEST(SpscRingTimed, BurstsTakeWhatFitsAndKeepTheOrder) {
   SpscRing<int> ring(4);
   std::array in = {0, 1, 2, 3, 4, 5};
   std::array out = {-1, -1, -1};
@@ -84,7 +84,7 @@ TEST(SpscRing, BurstsTakeWhatFitsAndKeepTheOrder) {
 }
 
 // The same of bursts as of single elements below.
-TEST(SpscRing, BurstsBetweenTwoThreadsLoseAndRepeatNothing) {
+TEST(SpscRingTimed, BurstsBetweenTwoThreadsLoseAndRepeatNothing) {
   constexpr std::uint64_t kCount = 100'000;
   SpscRing<std::uint64_t> ring(16);
   std::thread producer([&] {
@@ -107,7 +107,7 @@ TEST(SpscRing, BurstsBetweenTwoThreadsLoseAndRepeatNothing) {
 }
 
 // One producer and one consumer thread; under ThreadSanitizer also proof of the memory order.
-TEST(SpscRing, TwoThreadsLoseAndRepeatNothing) {
+TEST(SpscRingTimed, TwoThreadsLoseAndRepeatNothing) {
   constexpr std::uint64_t kCount = 100'000;
   struct Item {
     std::uint64_t number = 0;

@@ -50,7 +50,7 @@ class Manager {
 
 using Heard = std::vector<std::string>;
 
-TEST(Daemon, SaysThatItIsReadyAndThatItStops) {
+TEST(DaemonTimed, SaysThatItIsReadyAndThatItStops) {
   Manager manager;
   Daemon daemon;
   int ends[2];
@@ -67,7 +67,7 @@ TEST(Daemon, SaysThatItIsReadyAndThatItStops) {
   EXPECT_EQ(manager.heard(), Heard{"STOPPING=1"});
 }
 
-TEST(Daemon, ReloadsOnHangupAndGoesOn) {
+TEST(DaemonTimed, ReloadsOnHangupAndGoesOn) {
   Manager manager;
   Daemon daemon;
   int reloads = 0;
@@ -81,7 +81,7 @@ TEST(Daemon, ReloadsOnHangupAndGoesOn) {
 }
 
 // A device may keep a reload waiting for longer than the service manager waits for a sign of life.
-TEST(Daemon, FeedsTheWatchdogDuringAReload) {
+TEST(DaemonTimed, FeedsTheWatchdogDuringAReload) {
   Manager manager;
   setenv("WATCHDOG_USEC", "2000", 1);
   Daemon daemon;
@@ -108,7 +108,7 @@ TEST(Daemon, FeedsTheWatchdogDuringAReload) {
                                     "WATCHDOG=1", "STOPPING=1"}));
 }
 
-TEST(Daemon, AHangupDuringAReloadBringsAnotherOne) {
+TEST(DaemonTimed, AHangupDuringAReloadBringsAnotherOne) {
   Manager manager;
   Daemon daemon;
   int reloads = 0;
@@ -121,7 +121,7 @@ TEST(Daemon, AHangupDuringAReloadBringsAnotherOne) {
   EXPECT_EQ(reloads, 2);
 }
 
-TEST(Daemon, WhatIsOverEndsTheWaitAndNotTheDaemon) {
+TEST(DaemonTimed, WhatIsOverEndsTheWaitAndNotTheDaemon) {
   Manager manager;
   Daemon daemon;
   int asked = 0;
@@ -131,7 +131,7 @@ TEST(Daemon, WhatIsOverEndsTheWaitAndNotTheDaemon) {
   EXPECT_TRUE(daemon.wait({{}, [] { return 0u; }, [] { return false; }}));
 }
 
-TEST(Daemon, FeedsTheWatchdogOnlyWhileTheLoopTurns) {
+TEST(DaemonTimed, FeedsTheWatchdogOnlyWhileTheLoopTurns) {
   Manager manager;
   setenv("WATCHDOG_USEC", "2000", 1);
   Daemon daemon;

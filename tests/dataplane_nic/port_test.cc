@@ -47,7 +47,7 @@ std::string refusal(const config::PortConfig& config) {
   }
 }
 
-TEST(PortOfACard, IsToldItsMtuAndAskedForWhatItOffers) {
+TEST(PortOfACardTimed, IsToldItsMtuAndAskedForWhatItOffers) {
   FakeNic nic(kCard,
               {.rx_offloads = RTE_ETH_RX_OFFLOAD_UDP_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_LRO |
                               RTE_ETH_RX_OFFLOAD_VLAN_STRIP | RTE_ETH_RX_OFFLOAD_SCATTER,
@@ -74,7 +74,7 @@ TEST(PortOfACard, IsToldItsMtuAndAskedForWhatItOffers) {
   EXPECT_EQ(lone.port->why(), "");
 }
 
-TEST(PortOfACard, IsAskedForNothingThatItLacks) {
+TEST(PortOfACardTimed, IsAskedForNothingThatItLacks) {
   FakeNic nic(kCard);
   LonePort lone(port_of(kCard));
   lone.set_up();
@@ -85,7 +85,7 @@ TEST(PortOfACard, IsAskedForNothingThatItLacks) {
 }
 
 // A software device's word on checksums is unchecked, and its MTU is wrong.
-TEST(PortOfSoftware, IsBelievedLess) {
+TEST(PortOfSoftwareTimed, IsBelievedLess) {
   FakeNic nic(kSoftware, {.rx_offloads = RTE_ETH_RX_OFFLOAD_UDP_CKSUM, .most_mtu = 1500});
   LonePort lone(port_of(kSoftware, 9000));
   EXPECT_FALSE(lone.port->checks_udp());
@@ -95,7 +95,7 @@ TEST(PortOfSoftware, IsBelievedLess) {
   EXPECT_EQ(nic.record().conf.rxmode.mtu, 1500u) << "DPDK's, and not the configuration's";
 }
 
-TEST(PortOfACard, SeveralQueuesAreSpreadByTheFinestHashOfThoseThatItHas) {
+TEST(PortOfACardTimed, SeveralQueuesAreSpreadByTheFinestHashOfThoseThatItHas) {
   constexpr std::uint64_t kWanted =
       RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_IPV6 | RTE_ETH_RSS_NONFRAG_IPV4_UDP;
   FakeNic nic(kCard, {.hashes = kWanted | RTE_ETH_RSS_SCTP | RTE_ETH_RSS_L4_DST_ONLY});
@@ -119,7 +119,7 @@ TEST(PortOfACard, SeveralQueuesAreSpreadByTheFinestHashOfThoseThatItHas) {
   EXPECT_EQ(lone.port->steering().how(), Steering::How::hand_over);
 }
 
-TEST(PortOfACard, WhatTheDeviceHasNotIsSaidInItsPlace) {
+TEST(PortOfACardTimed, WhatTheDeviceHasNotIsSaidInItsPlace) {
   FakeNic nic(kCard, {.queues = 2, .most_mtu = 3000});
   EXPECT_THAT(refusal(port_of(kCard, 9000)),
               StrEq("port up (net_fake:0.0): mtu: 9000; the device takes up to 3000"));
@@ -129,9 +129,9 @@ TEST(PortOfACard, WhatTheDeviceHasNotIsSaidInItsPlace) {
   EXPECT_EQ(refusal(port_of(kCard, 3000, 2)), "");
 }
 
-class PortOfARefusingCard : public testing::TestWithParam<std::pair<Ask, const char*>> {};
+class PortOfARefusingCardTimed : public testing::TestWithParam<std::pair<Ask, const char*>> {};
 
-TEST_P(PortOfARefusingCard, NamesWhatWasRefusedAndLeavesNoDevice) {
+TEST_P(PortOfARefusingCardTimed, NamesWhatWasRefusedAndLeavesNoDevice) {
   const auto& [ask, words] = GetParam();
   FakeNic nic(kCard, {.refuses = ask});
   const std::string why = refusal(port_of(kCard, 1500, 2));
@@ -143,14 +143,14 @@ TEST_P(PortOfARefusingCard, NamesWhatWasRefusedAndLeavesNoDevice) {
   EXPECT_EQ(refusal(port_of(kCard, 1500, 2)), "") << "as if nothing had been";
 }
 
-INSTANTIATE_TEST_SUITE_P(Steps, PortOfARefusingCard,
+INSTANTIATE_TEST_SUITE_P(Steps, PortOfARefusingCardTimed,
                          testing::Values(std::pair{Ask::configure,
                                                    "the device refuses its configuration"},
                                          std::pair{Ask::rx_queue, "no receive queue"},
                                          std::pair{Ask::tx_queue, "no transmit queue"},
                                          std::pair{Ask::start, "the device does not start"}));
 
-TEST(PortOfACard, ThatTakesNoFramesForOthersSaysSo) {
+TEST(PortOfACardTimed, ThatTakesNoFramesForOthersSaysSo) {
   FakeNic nic(kCard, {.refuses = Ask::promiscuous});
   LonePort lone(port_of(kCard));
   lone.set_up();
@@ -160,7 +160,7 @@ TEST(PortOfACard, ThatTakesNoFramesForOthersSaysSo) {
   EXPECT_TRUE(lone.port->poll_link());
 }
 
-TEST(PortOfACard, FollowsItsLink) {
+TEST(PortOfACardTimed, FollowsItsLink) {
   FakeNic nic(kCard);
   LonePort lone(port_of(kCard));
   lone.set_up();
@@ -175,7 +175,7 @@ TEST(PortOfACard, FollowsItsLink) {
 }
 
 // Those that DPDK was told of at its start are there before any port.
-TEST(PortOfACard, TakesACardThatIsThereAndIsTheOnlyOneToDoSo) {
+TEST(PortOfACardTimed, TakesACardThatIsThereAndIsTheOnlyOneToDoSo) {
   FakeNic nic(kCard);
   start_nic_eal();
   ASSERT_EQ(rte_dev_probe(kCard), 0);
@@ -192,7 +192,7 @@ TEST(PortOfACard, TakesACardThatIsThereAndIsTheOnlyOneToDoSo) {
 
 // Cards that fill buffers in steps go on in the next one where a frame is longer than these, and
 // what is for jobs has to be in one.
-TEST(PortOfACard, TheLongestFrameComesInOneBuffer) {
+TEST(PortOfACardTimed, TheLongestFrameComesInOneBuffer) {
   for (const std::uint32_t mtu : {1500u, 4000u, 9000u, 9216u})
     for (const auto step : std::initializer_list<std::uint16_t>{1, 128, 1024}) {
       FakeNic nic(kCard, {.buffer_step = step});
@@ -212,7 +212,7 @@ TEST(PortOfACard, TheLongestFrameComesInOneBuffer) {
 }
 
 // C1: what a card lost before the switch saw it is counted, over all cards that a port has had.
-TEST(PortOfACard, C1_WhatItLosesIsCounted) {
+TEST(PortOfACardTimed, C1_WhatItLosesIsCounted) {
   FakeNic nic(kCard);
   const auto losses_of = [](Port& port) {
     port.poll_losses();

@@ -41,9 +41,9 @@ void wait_for(F holds) {
   }
 }
 
-class SwitchOnCards : public testing::Test {
+class SwitchOnCardsTimed : public testing::Test {
  protected:
-  SwitchOnCards() {
+  SwitchOnCardsTimed() {
     start_nic_eal();
     file = nic_config({"net_fake0", "net_fake1"});
     file.jobs = {planes_of(4, {1, 0})};
@@ -76,7 +76,7 @@ class SwitchOnCards : public testing::Test {
   std::optional<control::Show> show;
 };
 
-TEST_F(SwitchOnCards, Rule16_CardsAreAskedAtTheStartAndWhatTheySayIsShown) {
+TEST_F(SwitchOnCardsTimed, Rule16_CardsAreAskedAtTheStartAndWhatTheySayIsShown) {
   second.can.refuses_rules = "not in this mode";
   start();
   EXPECT_EQ(first.rules(), rules_of(1, 0));
@@ -88,7 +88,7 @@ TEST_F(SwitchOnCards, Rule16_CardsAreAskedAtTheStartAndWhatTheySayIsShown) {
   EXPECT_EQ(first.record().rules_when_stopped, 0u);
 }
 
-TEST_F(SwitchOnCards, Rule16_RulesFollowJobsThatMove) {
+TEST_F(SwitchOnCardsTimed, Rule16_RulesFollowJobsThatMove) {
   start();
   file.jobs[0].lcores = {0, 1};
   sw->apply(file);
@@ -113,7 +113,7 @@ TEST_F(SwitchOnCards, Rule16_RulesFollowJobsThatMove) {
 
 // Packets are counted where the card's rule has brought them, before and after a queue has moved,
 // and nothing is handed over.
-TEST_F(SwitchOnCards, Rule16_RulesFollowQueuesThatMove) {
+TEST_F(SwitchOnCardsTimed, Rule16_RulesFollowQueuesThatMove) {
   file.idle_sleep_max = Duration();
   start();
   TestWorker rank(file, 4, 0, 2);
@@ -145,7 +145,7 @@ TEST_F(SwitchOnCards, Rule16_RulesFollowQueuesThatMove) {
   for (const auto& path : show->table("handover")) EXPECT_EQ(path["jobs"], 0);
 }
 
-TEST_F(SwitchOnCards, PortsThatGoTakeTheirRulesWithThem) {
+TEST_F(SwitchOnCardsTimed, PortsThatGoTakeTheirRulesWithThem) {
   start();
   const auto both = file;
   file.ports.pop_back();
@@ -160,7 +160,7 @@ TEST_F(SwitchOnCards, PortsThatGoTakeTheirRulesWithThem) {
   EXPECT_THAT(way("p1"), ElementsAre("flow", "2", "-"));
 }
 
-TEST_F(SwitchOnCards, APortThatIsOpenedAgainHasRulesForItsQueues) {
+TEST_F(SwitchOnCardsTimed, APortThatIsOpenedAgainHasRulesForItsQueues) {
   start();
   file.ports[0].queues = 1;
   file.ports[0].lcores = {0};
@@ -176,7 +176,7 @@ TEST_F(SwitchOnCards, APortThatIsOpenedAgainHasRulesForItsQueues) {
   EXPECT_THAT(way("p0"), ElementsAre("flow", "2", "-"));
 }
 
-TEST_F(SwitchOnCards, ACardThatRefusesToStartAgainStaysClosedAndSaysWhy) {
+TEST_F(SwitchOnCardsTimed, ACardThatRefusesToStartAgainStaysClosedAndSaysWhy) {
   start();
   first.can.refuses = Ask::start;
   file.ports[0].queues = 3;
@@ -192,7 +192,7 @@ TEST_F(SwitchOnCards, ACardThatRefusesToStartAgainStaysClosedAndSaysWhy) {
   EXPECT_EQ(first.rules(), rules_of(1, 0));
 }
 
-TEST_F(SwitchOnCards, ACardIsToldAnotherMtuUpToWhatItTakes) {
+TEST_F(SwitchOnCardsTimed, ACardIsToldAnotherMtuUpToWhatItTakes) {
   hardware.can.most_mtu = 3000;
   file.ports[0].mtu = 4000;  // so that buffers hold as much
   file.ports[1].devargs = hardware.name();
@@ -211,7 +211,7 @@ TEST_F(SwitchOnCards, ACardIsToldAnotherMtuUpToWhatItTakes) {
   EXPECT_EQ(hardware.record().conf.rxmode.mtu, 3000u);
 }
 
-TEST_F(SwitchOnCards, ACardWithoutPromiscuousModeIsReported) {
+TEST_F(SwitchOnCardsTimed, ACardWithoutPromiscuousModeIsReported) {
   hardware.can.refuses = Ask::promiscuous;
   file.ports[1].devargs = hardware.name();
   start();

@@ -11,6 +11,7 @@ import requirements  # noqa: E402
 import sizes  # noqa: E402
 import structure  # noqa: E402
 import text_rules  # noqa: E402
+import timed  # noqa: E402
 import tree  # noqa: E402
 import wording  # noqa: E402
 
@@ -48,6 +49,10 @@ class HouseRules(unittest.TestCase):
         for lines, path in sizes.long_files(self.texts):
             print(f"longer than most: {lines} {path}", file=sys.stderr)
         self.holds(sizes.check_files)
+
+    def test_suites_with_clocks_are_tests_of_their_own(self):
+        self.holds(timed.check_suites)
+        self.holds(timed.check_list)
 
     def test_documents_are_short(self):
         self.holds(sizes.check_documents)

@@ -12,6 +12,7 @@ import requirements  # noqa: E402
 import sizes  # noqa: E402
 import structure  # noqa: E402
 import text_rules  # noqa: E402
+import timed  # noqa: E402
 import wording  # noqa: E402
 import tree  # noqa: E402
 
@@ -142,6 +143,25 @@ class Samples(unittest.TestCase):
     def test_skipped(self):
         self.finds(text_rules.check_no_skipped_tests, "tests/a.cc", "GTEST" + "_SKIP();\n")
         self.finds(text_rules.check_no_skipped_tests, "tests/a.cc", "TEST(A, DISABLED" + "_B)\n")
+
+    def test_suites_with_clocks(self):
+        rule, path = timed.check_suites, "tests/core/a_test.cc"
+        for use in ("std::thread t;", "std::chrono::steady_clock::now();", "const int fd = ::socket(1, 2, 3);",
+                    "if (fork() == 0) {}", "const auto later = std::async(f);"):
+            self.finds(rule, path, "TEST(Ring, Turns) { " + use + " }\n")
+            self.accepts(rule, path, "TEST(RingTimed, Turns) { " + use + " }\n")
+            self.accepts(rule, path, "TEST(RingTimedDeathTest, Turns) { " + use + " }\n")
+        helper = {"tests/core/near.cc": "void start() { thread_ = std::jthread(f); }\n", "tests/core/near.h": "void start();\n"}
+        self.finds(rule, path, '#include "tests/core/near.h"\nTEST_F(Ring, Turns) {}\n', others=helper)
+        self.accepts(rule, path, "TEST_F(Ring, Turns) {}\n", others=helper)
+        self.accepts(rule, path, 'TEST(Ring, Turns) { is("socket(1)"); }  // std::thread\n')
+        self.accepts(rule, path, "TEST(Ring, Turns) { peer.socket(); system_clock::time_point t; }\n")
+
+    def test_folders_with_suites_with_clocks(self):
+        rule, path, text = timed.check_list, "tests/core/a_test.cc", "TEST(RingTimed, Turns) {}\n"
+        self.finds(rule, path, text)
+        self.accepts(rule, path, text, others={timed.LIST: "# folders\ncore\n"})
+        self.finds(rule, path, "TEST(Ring, Turns) {}\n", others={timed.LIST: "core\n"})
 
     def test_opening(self):
         rule = text_rules.check_opening

@@ -20,7 +20,7 @@ bool ends(const MessageStream& connection) {
   return poll(&end, 1, 30'000) == 1 && connection.closed();
 }
 
-class PoolConnections : public PoolNodes {
+class PoolConnectionsTimed : public PoolNodesTimed {
  protected:
   void start_with(const Connections::Limits& limits) {
     servers_[0] = std::make_unique<NodeServer>(config_, 0, limits);
@@ -43,7 +43,7 @@ class PoolConnections : public PoolNodes {
   }
 };
 
-TEST_F(PoolConnections, ANewcomerReplacesTheOldestThatHasNotGreeted) {
+TEST_F(PoolConnectionsTimed, ANewcomerReplacesTheOldestThatHasNotGreeted) {
   start_with({4, 4, kLong});
   NodeLink reader = link(0, LinkUse::read);
   const auto readers = silent(false, 20);
@@ -57,7 +57,7 @@ TEST_F(PoolConnections, ANewcomerReplacesTheOldestThatHasNotGreeted) {
   EXPECT_TRUE(serves(newcomer));
 }
 
-TEST_F(PoolConnections, ReadersLeaveOperatorsTheirPlaces) {
+TEST_F(PoolConnectionsTimed, ReadersLeaveOperatorsTheirPlaces) {
   start_with({2, 1, kLong});
   NodeLink one = link(0, LinkUse::read);
   NodeLink two = link(0, LinkUse::read);
@@ -68,7 +68,7 @@ TEST_F(PoolConnections, ReadersLeaveOperatorsTheirPlaces) {
   EXPECT_TRUE(serves(two));
 }
 
-TEST_F(PoolConnections, AGreetingHasItsTimeHoweverItComes) {
+TEST_F(PoolConnectionsTimed, AGreetingHasItsTimeHoweverItComes) {
   start_with({4, 4, Duration::ms(300)});
   for (const bool operates : {false, true}) {
     EXPECT_TRUE(ends(silent(operates, 1).front()));
@@ -85,7 +85,7 @@ TEST_F(PoolConnections, AGreetingHasItsTimeHoweverItComes) {
   EXPECT_TRUE(eventually([this] { return servers_[0]->status().connections == 0; }));
 }
 
-TEST_F(PoolConnections, ASilentConnectionMakesWayWhereNoDescriptorIsLeft) {
+TEST_F(PoolConnectionsTimed, ASilentConnectionMakesWayWhereNoDescriptorIsLeft) {
   start_with({16, 4, kLong});
   const auto connections = silent(false, 1);
   ASSERT_TRUE(eventually([this] { return servers_[0]->status().connections == 1; }));

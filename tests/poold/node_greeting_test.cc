@@ -15,9 +15,9 @@
 namespace tributary::poold {
 namespace {
 
-class PoolTenants : public PoolNodes {
+class PoolTenantsTimed : public PoolNodesTimed {
  protected:
-  PoolTenants() {
+  PoolTenantsTimed() {
     for (const char* name : {"one", "other"}) {
       const fs::path token = folder_ / name;
       std::ofstream(token) << "0123456789abcdef-" << name << "\n";
@@ -35,7 +35,7 @@ class PoolTenants : public PoolNodes {
   }
 };
 
-TEST_F(PoolTenants, L4TenantsHaveTokensOfTheirOwn) {
+TEST_F(PoolTenantsTimed, L4TenantsHaveTokensOfTheirOwn) {
   start_all();
   fill_all();
   EXPECT_THAT(error(), testing::HasSubstr("allowed: loaders with `tenant`"));
@@ -51,7 +51,7 @@ TEST_F(PoolTenants, L4TenantsHaveTokensOfTheirOwn) {
   EXPECT_THAT(error(), testing::HasSubstr("has no tenant 'stranger'"));
 }
 
-TEST_F(PoolTenants, L4ATenantTakesNoPlacesOfOthers) {
+TEST_F(PoolTenantsTimed, L4ATenantTakesNoPlacesOfOthers) {
   Connections::Limits limits;
   limits.readers = 4;
   servers_[0] = std::make_unique<NodeServer>(config_, 0, limits);
@@ -70,9 +70,9 @@ TEST_F(PoolTenants, L4ATenantTakesNoPlacesOfOthers) {
   EXPECT_TRUE(eventually([&] { return let_in = let_in || error() == "none"; }));
 }
 
-class PoolDoors : public PoolNodes {
+class PoolDoorsTimed : public PoolNodesTimed {
  protected:
-  PoolDoors() { config_.cache.lease = Duration::seconds(3600); }  // none ends by time
+  PoolDoorsTimed() { config_.cache.lease = Duration::seconds(3600); }  // none ends by time
   MessageStream greeted(std::size_t node, std::uint8_t reads, Welcome& welcome) {
     const ManifestFile manifest(config_.dataset.manifest);
     auto stream = MessageStream::connect(config_.nodes[node].address, Duration::seconds(10));
@@ -88,7 +88,7 @@ class PoolDoors : public PoolNodes {
   }
 };
 
-TEST_F(PoolDoors, L4AConnectionHasOneLeaseAndRenewsNoOthers) {
+TEST_F(PoolDoorsTimed, L4AConnectionHasOneLeaseAndRenewsNoOthers) {
   start(0);
   Welcome first;
   Welcome second;
@@ -112,7 +112,7 @@ TEST_F(PoolDoors, L4AConnectionHasOneLeaseAndRenewsNoOthers) {
   EXPECT_EQ(servers_[0]->status().leases, 2u);
 }
 
-TEST_F(PoolDoors, L4AReaderWhoseLeaseHasEndedConnectsAgain) {
+TEST_F(PoolDoorsTimed, L4AReaderWhoseLeaseHasEndedConnectsAgain) {
   config_.transport = TransportKind::tcp;
   config_.cache.lease = Duration::ms(1);
   start(0);
@@ -123,7 +123,7 @@ TEST_F(PoolDoors, L4AReaderWhoseLeaseHasEndedConnectsAgain) {
 }
 
 // Its lease ends after ten lengths, however often it is renewed; nobody else asks for anything.
-TEST_F(PoolDoors, L4AReaderThatReadsNoTableHoldsDroppedMemoryForATime) {
+TEST_F(PoolDoorsTimed, L4AReaderThatReadsNoTableHoldsDroppedMemoryForATime) {
   config_.transport = TransportKind::mapped;
   config_.cache.lease = Duration::ms(50);
   start(0);
@@ -140,7 +140,7 @@ TEST_F(PoolDoors, L4AReaderThatReadsNoTableHoldsDroppedMemoryForATime) {
   }));
 }
 
-TEST_F(PoolDoors, L4ThoseWhoDoNotReadGetNoKey) {
+TEST_F(PoolDoorsTimed, L4ThoseWhoDoNotReadGetNoKey) {
   start(0);
   Welcome welcome;
   const MessageStream operators = greeted(0, 0, welcome);
@@ -148,7 +148,7 @@ TEST_F(PoolDoors, L4ThoseWhoDoNotReadGetNoKey) {
   EXPECT_TRUE(welcome.address.empty());
 }
 
-TEST_F(PoolDoors, L4LeasesOfAClientThatIsKilledEnd) {
+TEST_F(PoolDoorsTimed, L4LeasesOfAClientThatIsKilledEnd) {
   std::array<int, 2> begin{};
   std::array<int, 2> ready{};
   ASSERT_EQ(pipe(begin.data()) + pipe(ready.data()), 0);

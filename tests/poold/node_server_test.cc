@@ -25,7 +25,7 @@ namespace {
 using testbed::closes;
 using testbed::NoDescriptors;
 
-TEST_F(PoolNodes, L2EveryRecordComesFromThePoolAndIsRight) {
+TEST_F(PoolNodesTimed, L2EveryRecordComesFromThePoolAndIsRight) {
   start_all();
   fill_all();
   std::uint64_t held = 0;
@@ -40,7 +40,7 @@ TEST_F(PoolNodes, L2EveryRecordComesFromThePoolAndIsRight) {
   EXPECT_EQ(loader.counters().misses, 0u);
 }
 
-TEST_F(PoolNodes, L1EmptyPoolAndNoPoolReadFromTheStore) {
+TEST_F(PoolNodesTimed, L1EmptyPoolAndNoPoolReadFromTheStore) {
   Loader alone(config_);
   EXPECT_EQ(load_all(alone), 0);
   EXPECT_EQ(alone.counters().misses, kRecords);
@@ -54,7 +54,7 @@ TEST_F(PoolNodes, L1EmptyPoolAndNoPoolReadFromTheStore) {
   EXPECT_EQ(loader.counters().misses, kRecords);
 }
 
-TEST_F(PoolNodes, L1FullNodesTakeWhatFitsAndTheRestComesFromTheStore) {
+TEST_F(PoolNodesTimed, L1FullNodesTakeWhatFitsAndTheRestComesFromTheStore) {
   for (auto& node : config_.nodes) node.megabytes = 1;
   config_.cache.high_water_percent = 20;
   start_all();
@@ -67,7 +67,7 @@ TEST_F(PoolNodes, L1FullNodesTakeWhatFitsAndTheRestComesFromTheStore) {
   EXPECT_EQ(loader.counters().hits + loader.counters().misses, kRecords);
 }
 
-TEST_F(PoolNodes, L1EpochGoesOnFromReplicasAfterANodesDeath) {
+TEST_F(PoolNodesTimed, L1EpochGoesOnFromReplicasAfterANodesDeath) {
   start_all();
   fill_all();
   Loader loader(config_);
@@ -81,7 +81,7 @@ TEST_F(PoolNodes, L1EpochGoesOnFromReplicasAfterANodesDeath) {
   EXPECT_GT(loader.counters().misses, 0u) << "the store has what was on both";
 }
 
-TEST_F(PoolNodes, L4RestartedNodeServesWhatItsMemoryHolds) {
+TEST_F(PoolNodesTimed, L4RestartedNodeServesWhatItsMemoryHolds) {
   start_all();
   fill_all();
   const std::uint64_t records = servers_[0]->status().records;
@@ -94,7 +94,7 @@ TEST_F(PoolNodes, L4RestartedNodeServesWhatItsMemoryHolds) {
   EXPECT_EQ(loader.counters().hits, kRecords);
 }
 
-TEST_F(PoolNodes, L4ReaderThatIsFarBehindReadsTheWholeTable) {
+TEST_F(PoolNodesTimed, L4ReaderThatIsFarBehindReadsTheWholeTable) {
   config_.nodes[0].megabytes = 32;
   start(0);
   NodeLink reader = link(0, LinkUse::read);
@@ -122,7 +122,7 @@ TEST_F(PoolNodes, L4ReaderThatIsFarBehindReadsTheWholeTable) {
   EXPECT_FALSE(reader.renew());
 }
 
-TEST_F(PoolNodes, L4FlippedBitsAreNoticedReportedAndReadElsewhere) {
+TEST_F(PoolNodesTimed, L4FlippedBitsAreNoticedReportedAndReadElsewhere) {
   start_all();
   fill_all();
   // Behind the nodes' backs: a bit of each record's data, in the memory of one of them.
@@ -181,9 +181,9 @@ class ReachingDomain : public ReadDomain {
   std::unique_ptr<ReadDomain> inner_ = make_read_domain();
 };
 
-class PoolNodesAndGpu : public PoolNodes {
+class PoolNodesAndGpuTimed : public PoolNodesTimed {
  protected:
-  PoolNodesAndGpu() : fake_(dlopen(fake_cuda().c_str(), RTLD_NOW)) {
+  PoolNodesAndGpuTimed() : fake_(dlopen(fake_cuda().c_str(), RTLD_NOW)) {
     start_all();
     fill_all();
     for (std::uint64_t id = 0; id < kRecords; ++id) {
@@ -193,7 +193,7 @@ class PoolNodesAndGpu : public PoolNodes {
     }
     allocate(1);
   }
-  ~PoolNodesAndGpu() override {
+  ~PoolNodesAndGpuTimed() override {
     call<void>("fake_cuda_allocation", std::uint64_t{0}, static_cast<void*>(nullptr),
                std::size_t{0});
     dlclose(fake_);
@@ -246,7 +246,7 @@ class PoolNodesAndGpu : public PoolNodes {
   std::vector<std::uint64_t> offsets_;
 };
 
-TEST_F(PoolNodesAndGpu, L2DevicesReadIntoAGpusMemoryAndTheCheckIsMadeOfACopy) {
+TEST_F(PoolNodesAndGpuTimed, L2DevicesReadIntoAGpusMemoryAndTheCheckIsMadeOfACopy) {
   config_.load.gpu_path = GpuPath::direct;
   Loader loader(config_, ReachingDomain::make);
   EXPECT_EQ(load(loader), kRecords) << "each was copied down, none up";
@@ -257,14 +257,14 @@ TEST_F(PoolNodesAndGpu, L2DevicesReadIntoAGpusMemoryAndTheCheckIsMadeOfACopy) {
   EXPECT_EQ(wrong(), 0);
 }
 
-TEST_F(PoolNodesAndGpu, L2UncheckedReadsAreNotCopied) {
+TEST_F(PoolNodesAndGpuTimed, L2UncheckedReadsAreNotCopied) {
   config_.load.gpu_path = GpuPath::unchecked;
   Loader loader(config_, ReachingDomain::make);
   EXPECT_EQ(load(loader), 0u);
   EXPECT_EQ(wrong(), 0);
 }
 
-TEST_F(PoolNodesAndGpu, L4FlippedBitsInAGpusMemoryAreNoticedAndReadElsewhere) {
+TEST_F(PoolNodesAndGpuTimed, L4FlippedBitsInAGpusMemoryAreNoticedAndReadElsewhere) {
   config_.load.gpu_path = GpuPath::direct;
   Loader loader(config_, ReachingDomain::make);
   flip_bits_of_node_a();
@@ -274,7 +274,7 @@ TEST_F(PoolNodesAndGpu, L4FlippedBitsInAGpusMemoryAreNoticedAndReadElsewhere) {
   EXPECT_EQ(loader.counters().misses, 0u) << "from replicas";
 }
 
-TEST_F(PoolNodesAndGpu, L2WhatNoDeviceReachesGoesThroughHostMemory) {
+TEST_F(PoolNodesAndGpuTimed, L2WhatNoDeviceReachesGoesThroughHostMemory) {
   config_.load.gpu_path = GpuPath::direct;
   Loader unreached(config_);
   load(unreached);
@@ -287,7 +287,7 @@ TEST_F(PoolNodesAndGpu, L2WhatNoDeviceReachesGoesThroughHostMemory) {
   EXPECT_EQ(unknown.counters().hits, kRecords);
 }
 
-TEST_F(PoolNodes, L4RecordsThatMovedAreLookedUpAgain) {
+TEST_F(PoolNodesTimed, L4RecordsThatMovedAreLookedUpAgain) {
   start_all();
   fill_all();
   Loader loader(config_);
@@ -299,7 +299,7 @@ TEST_F(PoolNodes, L4RecordsThatMovedAreLookedUpAgain) {
   EXPECT_GE(loader.counters().misses, kRecords);
 }
 
-TEST_F(PoolNodes, L1StoreThatChangedIsNamedAndTheRestIsLoaded) {
+TEST_F(PoolNodesTimed, L1StoreThatChangedIsNamedAndTheRestIsLoaded) {
   start_all();
   write(5, "another text");
   fill_all();
@@ -317,7 +317,7 @@ TEST_F(PoolNodes, L1StoreThatChangedIsNamedAndTheRestIsLoaded) {
   }
 }
 
-TEST_F(PoolNodes, BadRequestsOfLoadersAreRefusedBeforeAnythingIsRead) {
+TEST_F(PoolNodesTimed, BadRequestsOfLoadersAreRefusedBeforeAnythingIsRead) {
   Loader loader(config_);
   std::vector<std::byte> target(loader.length(0));
   EXPECT_THROW(loader.get_into(kRecords, target), std::out_of_range);
@@ -327,7 +327,7 @@ TEST_F(PoolNodes, BadRequestsOfLoadersAreRefusedBeforeAnythingIsRead) {
   EXPECT_THROW(loader.get_batch(ids, one), std::length_error);
 }
 
-TEST_F(PoolNodes, KeysAreGivenToThoseWhoKnowTheTokenAlone) {
+TEST_F(PoolNodesTimed, KeysAreGivenToThoseWhoKnowTheTokenAlone) {
   const fs::path token = folder_ / "token";
   std::ofstream(token) << "0123456789abcdef\n";
   fs::permissions(token, fs::perms::owner_read | fs::perms::owner_write);
@@ -345,7 +345,7 @@ TEST_F(PoolNodes, KeysAreGivenToThoseWhoKnowTheTokenAlone) {
   EXPECT_THROW(read_token(config_), std::runtime_error) << "others may read it";
 }
 
-TEST_F(PoolNodes, TwoPoolsOfOneNameAreToldApart) {
+TEST_F(PoolNodesTimed, TwoPoolsOfOneNameAreToldApart) {
   start_all();
   write(kRecords, "one more");
   make_manifest_again();
@@ -361,7 +361,7 @@ TEST_F(PoolNodes, TwoPoolsOfOneNameAreToldApart) {
   EXPECT_THROW(start(0), std::runtime_error) << "its memory is in use";
 }
 
-TEST_F(PoolNodes, ConnectionsAreRefusedWhereNoDescriptorIsLeft) {
+TEST_F(PoolNodesTimed, ConnectionsAreRefusedWhereNoDescriptorIsLeft) {
   start(0);
   const auto [host, port] = split_address(config_.nodes[0].address);
   sockaddr_in address{};
@@ -378,7 +378,7 @@ TEST_F(PoolNodes, ConnectionsAreRefusedWhereNoDescriptorIsLeft) {
   EXPECT_NO_THROW(link(0));
 }
 
-TEST_F(PoolNodes, ChildrenOfAForkReadByConnectionsOfTheirOwn) {
+TEST_F(PoolNodesTimed, ChildrenOfAForkReadByConnectionsOfTheirOwn) {
   start_all();
   fill_all();
   Loader loader(config_);

@@ -20,7 +20,7 @@ using testing::HasSubstr;
 constexpr std::array kCommands = {CommandKind::fill, CommandKind::pin, CommandKind::unpin,
                                   CommandKind::evict, CommandKind::verify};
 
-TEST_F(PoolNodes, L3ConnectionsToTheAddressAreReadOnly) {
+TEST_F(PoolNodesTimed, L3ConnectionsToTheAddressAreReadOnly) {
   start_all();
   fill_all();
   const std::uint64_t records = servers_[0]->status().records;
@@ -42,7 +42,7 @@ TEST_F(PoolNodes, L3ConnectionsToTheAddressAreReadOnly) {
   EXPECT_EQ(servers_[0]->status().records, 0u);
 }
 
-TEST_F(PoolNodes, L3TheOperatorsTokenOpensTheAddress) {
+TEST_F(PoolNodesTimed, L3TheOperatorsTokenOpensTheAddress) {
   constexpr const char* kToken = "fedcba9876543210";
   const fs::path file = folder_ / "operators";
   std::ofstream(file) << kToken << "\n";
@@ -99,7 +99,7 @@ std::string command_as(uid_t user, const LinkTarget& target, const OperatorAcces
   return text;
 }
 
-TEST_F(PoolNodes, L3TheSocketLetsListedUsersInAlone) {
+TEST_F(PoolNodesTimed, L3TheSocketLetsListedUsersInAlone) {
   // Another user where this one may become it; else this one, whom a node always lets in.
   const bool is_root = geteuid() == 0;
   const uid_t user = is_root ? 54321 : geteuid();
@@ -115,7 +115,7 @@ TEST_F(PoolNodes, L3TheSocketLetsListedUsersInAlone) {
   EXPECT_TRUE(eventually([this] { return servers_[1]->status().connections == 0; }));
 }
 
-TEST_F(PoolNodes, APathThatIsTooLongForASocketIsNone) {
+TEST_F(PoolNodesTimed, APathThatIsTooLongForASocketIsNone) {
   PoolNodeConfig node;
   node.memory = "/" + std::string(101, 'm');
   EXPECT_EQ(operate_socket_of(node), node.memory + ".sock") << "with the terminating zero";
@@ -125,7 +125,7 @@ TEST_F(PoolNodes, APathThatIsTooLongForASocketIsNone) {
   EXPECT_EQ(operate_socket_of(node), "/run/x.sock");
 }
 
-TEST_F(PoolNodes, TheSocketReplacesNothingButItsOwn) {
+TEST_F(PoolNodesTimed, TheSocketReplacesNothingButItsOwn) {
   const std::string path = operate_socket_of(config_.nodes[0]);
   start(0);
   EXPECT_TRUE(fs::is_socket(path));

@@ -68,9 +68,9 @@ inline std::string refusal_of(NodeLink& link, CommandKind kind) {
   }
 }
 
-class PoolNodes : public testing::Test {
+class PoolNodesTimed : public testing::Test {
  protected:
-  PoolNodes() {
+  PoolNodesTimed() {
     fs::create_directories(folder_ / "data");
     for (std::uint64_t id = 0; id < kRecords; ++id) write(id, record(id));
     config_.name = "test";
@@ -91,7 +91,7 @@ class PoolNodes : public testing::Test {
     make_manifest_again();
     servers_.resize(config_.nodes.size());
   }
-  ~PoolNodes() override {
+  ~PoolNodesTimed() override {
     servers_.clear();
     for (const auto& node : config_.nodes) fs::remove(node.memory);
     fs::remove_all(folder_);

@@ -11,13 +11,13 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(NodeProbes, TurnsThatGoOnAreToldFromThoseThatDoNot) {
+TEST(NodeProbesTimed, TurnsThatGoOnAreToldFromThoseThatDoNot) {
   std::uint64_t turns = 0;
   EXPECT_TRUE(goes_on([&] { return ++turns / 3; }, Duration::seconds(60)));
   EXPECT_FALSE(goes_on([] { return 7u; }, Duration::ms(1)));
 }
 
-TEST_F(PoolNodes, ANodeIsWellAndReadyUnlessItIsBeingFilled) {
+TEST_F(PoolNodesTimed, ANodeIsWellAndReadyUnlessItIsBeingFilled) {
   start_all();
   fill_all();
   for (const auto& server : servers_)
@@ -28,7 +28,7 @@ TEST_F(PoolNodes, ANodeIsWellAndReadyUnlessItIsBeingFilled) {
     }
 }
 
-TEST_F(PoolNodes, ANodeThatIsBeingFilledIsWellAndNotReady) {
+TEST_F(PoolNodesTimed, ANodeThatIsBeingFilledIsWellAndNotReady) {
   config_.dataset.store = "webhdfs://127.0.0.1:1/";  // refuses connections: the fill tries again
   config_.fill.backoff = {Duration::seconds(3600), Duration::seconds(3600), 1};
   start(0);

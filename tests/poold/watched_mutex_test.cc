@@ -8,7 +8,7 @@
 namespace tributary::poold {
 namespace {
 
-TEST(WatchedMutex, MovesWhileItIsFreeOrChangesHands) {
+TEST(WatchedMutexTimed, MovesWhileItIsFreeOrChangesHands) {
   WatchedMutex mutex;
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(mutex.moves()) << "free";
   mutex.lock();

@@ -32,7 +32,7 @@ std::string failure(const std::string& path) {
   return "none";
 }
 
-TEST(OutputFile, NewAndOldFilesAreWrittenWhole) {
+TEST(OutputFileTimed, NewAndOldFilesAreWrittenWhole) {
   const testbed::Scratch scratch;
   const std::string path = scratch.file("out");
   const std::string first = "a long first text";
@@ -44,7 +44,7 @@ TEST(OutputFile, NewAndOldFilesAreWrittenWhole) {
   EXPECT_EQ(std::distance(fs::directory_iterator(scratch.path()), fs::directory_iterator()), 1);
 }
 
-TEST(OutputFile, WhatAKilledProcessOfThisNumberLeftIsNoObstacle) {
+TEST(OutputFileTimed, WhatAKilledProcessOfThisNumberLeftIsNoObstacle) {
   const testbed::Scratch scratch;
   const std::string path = scratch.file("out");
   std::ofstream(path + ".part" + std::to_string(getpid())) << "ha";
@@ -53,7 +53,7 @@ TEST(OutputFile, WhatAKilledProcessOfThisNumberLeftIsNoObstacle) {
   EXPECT_EQ(std::distance(fs::directory_iterator(scratch.path()), fs::directory_iterator()), 1);
 }
 
-TEST(OutputFile, AnOldFileKeepsItsMode) {
+TEST(OutputFileTimed, AnOldFileKeepsItsMode) {
   const testbed::Scratch scratch;
   const std::string path = scratch.file("out");
   write_file(path, "old");
@@ -64,7 +64,7 @@ TEST(OutputFile, AnOldFileKeepsItsMode) {
   EXPECT_EQ(status.st_mode & 07777u, 0640u);
 }
 
-TEST(OutputFile, ASymbolicLinkStaysAndItsTargetIsWritten) {
+TEST(OutputFileTimed, ASymbolicLinkStaysAndItsTargetIsWritten) {
   const testbed::Scratch scratch;
   const std::string target = scratch.file("target");
   const std::string link = scratch.file("link");
@@ -75,7 +75,7 @@ TEST(OutputFile, ASymbolicLinkStaysAndItsTargetIsWritten) {
   EXPECT_EQ(content(target), "new");
 }
 
-TEST(OutputFile, APipeIsWrittenInPlace) {
+TEST(OutputFileTimed, APipeIsWrittenInPlace) {
   const testbed::Scratch scratch;
   const std::string path = scratch.file("pipe");
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
@@ -86,14 +86,14 @@ TEST(OutputFile, APipeIsWrittenInPlace) {
 }
 
 // As root the old way replaced the machine's /dev/null.
-TEST(OutputFile, ADeviceStaysADevice) {
+TEST(OutputFileTimed, ADeviceStaysADevice) {
   const testbed::Scratch scratch;
   write_file("/dev/null", "text");
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
   EXPECT_EQ(failure("/dev/full"), "/dev/full: cannot write: No space left on device");
 }
 
-TEST(OutputFile, ErrorsNameTheFileAndTheCause) {
+TEST(OutputFileTimed, ErrorsNameTheFileAndTheCause) {
   const testbed::Scratch scratch;
   EXPECT_EQ(failure(scratch.file("none/out")),
             scratch.file("none/out") + ": cannot create: No such file or directory");

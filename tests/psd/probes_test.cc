@@ -9,7 +9,7 @@
 namespace tributary::psd {
 namespace {
 
-TEST(ServerProbes, AServerIsWellAndReadyWhileItsLoopAnswers) {
+TEST(ServerProbesTimed, AServerIsWellAndReadyWhileItsLoopAnswers) {
   config::ServerConfig config;
   config.ipv4 = 0x7F000001;
   config.udp_port = 0;  // any

@@ -1,5 +1,8 @@
 """tools/run-tests on builds of a few small tests: what counts, what is repeated, what is named; parts of tools/check."""
 
+import argparse
+import importlib.machinery
+import importlib.util
 import subprocess
 from pathlib import Path
 
@@ -62,6 +65,18 @@ def test_more_than_three_second_tries_fail(run):
 def test_what_has_no_time_left_is_named(run):
     status, lines = run({"a": ("timing", "true")}, "--seconds", "-1")
     assert status == 1 and lines[-1] == "0 passed, 1 failed" and any("NOT RUN" in line for line in lines)
+
+
+def test_what_is_near_its_time_limit_is_named(capsys, tmp_path):
+    loader = importlib.machinery.SourceFileLoader("run_tests", str(TOP / "tools/run-tests"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("run_tests", loader))
+    loader.exec_module(module)
+    runner = module.Runner(argparse.Namespace(seconds=1, logs=tmp_path))
+    runner.report(("near", [], {"TIMEOUT": 60.0}), 0, 15.5)
+    runner.report(("far", [], {"TIMEOUT": 60.0}), 0, 14.5)
+    runner.report(("without", [], {}), 0, 70)
+    assert runner.finish() == 0
+    assert "run-tests: more than a quarter of the time limit: near (16 of 60 s)" in capsys.readouterr().out.splitlines()
 
 
 def test_a_build_without_tests_of_the_gate_fails(run):

@@ -18,7 +18,7 @@ using ::testing::Each;
 using ::testing::HasSubstr;
 using worker::TestSwitch;
 
-class PlanesTest : public ::testing::Test {
+class PlanesTestTimed : public ::testing::Test {
  protected:
   using Ranks = std::vector<std::unique_ptr<Communicator>>;
 
@@ -77,7 +77,7 @@ Ints numbers(std::size_t count, std::int32_t rank) {
   return v;
 }
 
-TEST_F(PlanesTest, A2_EveryCollectiveIsExactOnAllPlanes) {
+TEST_F(PlanesTestTimed, A2_EveryCollectiveIsExactOnAllPlanes) {
   start(3);
   join_all();
   for (const std::size_t count : {0u, 1u, 16u, 17u, 1000u}) {
@@ -127,7 +127,7 @@ TEST_F(PlanesTest, A2_EveryCollectiveIsExactOnAllPlanes) {
 }
 
 // T1: ranks may be off by any number of ops and packets may be lost; nothing is mixed up.
-TEST_F(PlanesTest, A2_ManyOpsInFlightUnderLoss) {
+TEST_F(PlanesTestTimed, A2_ManyOpsInFlightUnderLoss) {
   start(2, 2);
   join_all();
   switch_->lose(20'000);
@@ -151,7 +151,7 @@ TEST_F(PlanesTest, A2_ManyOpsInFlightUnderLoss) {
 }
 
 // T11: floats are the same bits however many planes there are.
-TEST_F(PlanesTest, A2_FloatsHaveTheBitsOfOnePlane) {
+TEST_F(PlanesTestTimed, A2_FloatsHaveTheBitsOfOnePlane) {
   constexpr std::size_t kCount = 1003;
   std::vector<std::vector<float>> sums;
   std::vector<std::vector<float>> scaled;
@@ -190,7 +190,7 @@ TEST_F(PlanesTest, A2_FloatsHaveTheBitsOfOnePlane) {
   EXPECT_THAT(chosen, Each(chosen[0]));
 }
 
-TEST_F(PlanesTest, ABarrierWaitsForAllRanksAndForWhatIsOnOtherPlanes) {
+TEST_F(PlanesTestTimed, ABarrierWaitsForAllRanksAndForWhatIsOnOtherPlanes) {
   start(2, 2);
   join_all();
   Ints a(1000, 1);
@@ -207,7 +207,7 @@ TEST_F(PlanesTest, ABarrierWaitsForAllRanksAndForWhatIsOnOtherPlanes) {
 }
 
 // An overflow concerns one op; the chunk is in the second plane's part of it.
-TEST_F(PlanesTest, Rule12_AnOverflowOnOnePlaneFailsItsOpAlone) {
+TEST_F(PlanesTestTimed, Rule12_AnOverflowOnOnePlaneFailsItsOpAlone) {
   start(2, 2);
   join_all();
   std::vector<Ints> data(2, Ints(64, 1));
@@ -225,7 +225,7 @@ TEST_F(PlanesTest, Rule12_AnOverflowOnOnePlaneFailsItsOpAlone) {
 }
 
 // Ops are numbered alike on all planes, and ranks that disagree meet on the first.
-TEST_F(PlanesTest, MismatchNamesTheWholeOp) {
+TEST_F(PlanesTestTimed, MismatchNamesTheWholeOp) {
   start(2, 2);
   join_all();
   all([&](Communicator& c, std::uint32_t) { return c.barrier_async(); });
@@ -244,7 +244,7 @@ TEST_F(PlanesTest, MismatchNamesTheWholeOp) {
 }
 
 // T3: what ends the epoch of one plane ends the job's.
-TEST_F(PlanesTest, ADepartureFailsAllThatIsOpen) {
+TEST_F(PlanesTestTimed, ADepartureFailsAllThatIsOpen) {
   start(2, 2);
   join_all();
   Ints a(1000);
@@ -264,7 +264,7 @@ TEST_F(PlanesTest, ADepartureFailsAllThatIsOpen) {
   EXPECT_EQ(switch_->counters(0, 1).epochs.get(), 2u);
 }
 
-TEST_F(PlanesTest, Rule1_AllPlanesAreLeft) {
+TEST_F(PlanesTestTimed, Rule1_AllPlanesAreLeft) {
   start(4, 2, 4);
   join_all();
   for (std::size_t plane = 0; plane < 4; ++plane)

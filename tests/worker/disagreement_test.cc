@@ -114,9 +114,9 @@ std::vector<Case> cases() {
   };
 }
 
-class Disagreement : public ::testing::TestWithParam<std::size_t> {};
+class DisagreementTimed : public ::testing::TestWithParam<std::size_t> {};
 
-TEST_P(Disagreement, EveryRankIsToldWhoCalledWhat) {
+TEST_P(DisagreementTimed, EveryRankIsToldWhoCalledWhat) {
   const Case disputed = cases()[GetParam()];
   config::SwitchConfig config;
   config.ipv4 = 0x7F000001;
@@ -150,7 +150,7 @@ TEST_P(Disagreement, EveryRankIsToldWhoCalledWhat) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryCollective, Disagreement,
+INSTANTIATE_TEST_SUITE_P(EveryCollective, DisagreementTimed,
                          ::testing::Range(std::size_t{0}, cases().size()),
                          [](const auto& instance) {
                            std::string name = cases()[instance.param].name;

@@ -29,7 +29,7 @@ config::JobConfig job_of(std::uint8_t planes, std::uint32_t chunk_bytes) {
   return job;
 }
 
-class DrainTest : public ::testing::Test {
+class DrainTestTimed : public ::testing::Test {
  protected:
   void start(std::uint8_t planes = 1) {
     config::SwitchConfig config;
@@ -116,7 +116,7 @@ class DrainTest : public ::testing::Test {
   std::vector<std::thread> threads_;
 };
 
-TEST_F(DrainTest, Rule22_OpsGoOnInTheNextEpoch) {
+TEST_F(DrainTestTimed, Rule22_OpsGoOnInTheNextEpoch) {
   start();
   for (int i = 0; i < 10; ++i) {
     switch_->drain();
@@ -128,7 +128,7 @@ TEST_F(DrainTest, Rule22_OpsGoOnInTheNextEpoch) {
   EXPECT_GT(switch_->counters().pause_ns.get(), 0u);
 }
 
-TEST_F(DrainTest, Rule22_AllPlanesEndAtTheSameOp) {
+TEST_F(DrainTestTimed, Rule22_AllPlanesEndAtTheSameOp) {
   start(3);
   for (int i = 0; i < 10; ++i) {
     switch_->drain();
@@ -138,7 +138,7 @@ TEST_F(DrainTest, Rule22_AllPlanesEndAtTheSameOp) {
     EXPECT_EQ(switch_->counters(0, plane).drains.get(), 10u);
 }
 
-TEST_F(DrainTest, Rule22_LostPacketsDelayADrainAndNothingElse) {
+TEST_F(DrainTestTimed, Rule22_LostPacketsDelayADrainAndNothingElse) {
   start(2);
   switch_->lose(30'000);
   for (int i = 0; i < 5; ++i) {
@@ -149,7 +149,7 @@ TEST_F(DrainTest, Rule22_LostPacketsDelayADrainAndNothingElse) {
 }
 
 // Ops that wait were cut for other planes, and into other chunks; the engines know of no epoch.
-TEST_F(DrainTest, A2_Rule22_PlanesAndChunksChangeUnderOpsThatRun) {
+TEST_F(DrainTestTimed, A2_Rule22_PlanesAndChunksChangeUnderOpsThatRun) {
   start();
   for (const auto& [planes, bytes] : {std::pair{3, 64u}, {2, 128u}, {1, 32u}, {4, 64u}}) {
     wait_for_ops(5);

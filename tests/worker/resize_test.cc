@@ -20,7 +20,7 @@ using worker::TestSwitch;
 
 constexpr std::uint32_t kMost = 5;
 
-class ResizeTest : public ::testing::Test {
+class ResizeTestTimed : public ::testing::Test {
  protected:
   void start(std::uint8_t planes = 1, std::uint32_t least = 1) {
     config::SwitchConfig config;
@@ -85,7 +85,7 @@ class ResizeTest : public ::testing::Test {
 };
 
 // The last step waits for ranks that have left; they come again as new ones.
-TEST_F(ResizeTest, Rule24_AJobGrowsAndShrinksBetweenTwoOps) {
+TEST_F(ResizeTestTimed, Rule24_AJobGrowsAndShrinksBetweenTwoOps) {
   start();
   const auto again = [this](std::uint32_t rank) {
     const auto comm = Communicator::create(options(rank, kMost));
@@ -116,7 +116,7 @@ TEST_F(ResizeTest, Rule24_AJobGrowsAndShrinksBetweenTwoOps) {
 }
 
 // Parts are cut by rank: those of a rank that the job does not have are past the caller's memory.
-TEST_F(ResizeTest, Rule24_ARankThatHasLeftStartsNoOp) {
+TEST_F(ResizeTestTimed, Rule24_ARankThatHasLeftStartsNoOp) {
   start();
   run(0, 3, [this](std::uint32_t rank) {
     const auto comm = Communicator::create(options(rank, 3));
@@ -140,7 +140,7 @@ TEST_F(ResizeTest, Rule24_ARankThatHasLeftStartsNoOp) {
   EXPECT_THAT(errors_, ElementsAre());
 }
 
-TEST_F(ResizeTest, Rule24_AllPlanesAreResizedAtTheSameOp) {
+TEST_F(ResizeTestTimed, Rule24_AllPlanesAreResizedAtTheSameOp) {
   start(3);
   const auto member = [this](std::uint32_t rank, std::uint32_t size) {
     const auto comm = Communicator::create(options(rank, size));
@@ -160,7 +160,7 @@ TEST_F(ResizeTest, Rule24_AllPlanesAreResizedAtTheSameOp) {
 }
 
 // Newcomers know of no op before the epoch, so ranks that retry count from it, too.
-TEST_F(ResizeTest, Rule23_Rule24_ASwitchDiesAfterTheJobHasGrown) {
+TEST_F(ResizeTestTimed, Rule23_Rule24_ASwitchDiesAfterTheJobHasGrown) {
   start();
   std::atomic<int> grown{0};
   const auto member = [&](std::uint32_t rank, std::uint32_t size) {
@@ -192,7 +192,7 @@ TEST_F(ResizeTest, Rule23_Rule24_ASwitchDiesAfterTheJobHasGrown) {
   EXPECT_THAT(errors_, ElementsAre());
 }
 
-TEST_F(ResizeTest, Rule24_LostPacketsDelayAResizeAndNothingElse) {
+TEST_F(ResizeTestTimed, Rule24_LostPacketsDelayAResizeAndNothingElse) {
   start();
   switch_->lose(30'000);
   const auto member = [this](std::uint32_t rank, std::uint32_t size) {
@@ -210,7 +210,7 @@ TEST_F(ResizeTest, Rule24_LostPacketsDelayAResizeAndNothingElse) {
   EXPECT_THAT(errors_, ElementsAre());
 }
 
-TEST_F(ResizeTest, Rule24_RanksThatDisagreeAreNamedAndTheJobGoesOn) {
+TEST_F(ResizeTestTimed, Rule24_RanksThatDisagreeAreNamedAndTheJobGoesOn) {
   start();
   run(0, 3, [this](std::uint32_t rank) {
     const auto comm = Communicator::create(options(rank, 3));
@@ -228,7 +228,7 @@ TEST_F(ResizeTest, Rule24_RanksThatDisagreeAreNamedAndTheJobGoesOn) {
   EXPECT_THAT(errors_, ElementsAre());
 }
 
-TEST_F(ResizeTest, Rule24_SizesThatTheJobCannotHaveAreRefused) {
+TEST_F(ResizeTestTimed, Rule24_SizesThatTheJobCannotHaveAreRefused) {
   start(1, 2);
   run(0, 3, [this](std::uint32_t rank) {
     const auto comm = Communicator::create(options(rank, 3));
@@ -252,7 +252,7 @@ TEST_F(ResizeTest, Rule24_SizesThatTheJobCannotHaveAreRefused) {
 }
 
 // Programs that are started anew come with the number that they have now.
-TEST_F(ResizeTest, Rule24_RanksThatAreStartedAnewMayBeMoreOrFewer) {
+TEST_F(ResizeTestTimed, Rule24_RanksThatAreStartedAnewMayBeMoreOrFewer) {
   start();
   for (const std::uint32_t size : {3u, 2u, 4u}) {
     run(0, size, [this, size](std::uint32_t rank) {
@@ -264,7 +264,7 @@ TEST_F(ResizeTest, Rule24_RanksThatAreStartedAnewMayBeMoreOrFewer) {
   }
 }
 
-TEST_F(ResizeTest, Rule24_AJobWithoutMinWorkersKeepsItsSize) {
+TEST_F(ResizeTestTimed, Rule24_AJobWithoutMinWorkersKeepsItsSize) {
   start(1, 0);
   run(0, kMost, [this](std::uint32_t rank) {
     const auto comm = Communicator::create(options(rank, kMost));

@@ -114,7 +114,7 @@ class Call {
   Request request_;
 };
 
-class RetryTest : public ::testing::Test {
+class RetryTestTimed : public ::testing::Test {
  protected:
   void start(std::uint8_t planes = 1) {
     config::SwitchConfig config;
@@ -199,7 +199,7 @@ class RetryTest : public ::testing::Test {
   std::vector<std::thread> threads_;
 };
 
-TEST_F(RetryTest, Rule23_OpsOutliveTheirSwitch) {
+TEST_F(RetryTestTimed, Rule23_OpsOutliveTheirSwitch) {
   start();
   run();
   for (int i = 0; i < 15; ++i) {
@@ -212,7 +212,7 @@ TEST_F(RetryTest, Rule23_OpsOutliveTheirSwitch) {
   EXPECT_EQ(switch_->counters().retries.get(), 1u) << "of this incarnation";
 }
 
-TEST_F(RetryTest, Rule23_OnAllPlanes) {
+TEST_F(RetryTestTimed, Rule23_OnAllPlanes) {
   start(3);
   run();
   for (int i = 0; i < 8; ++i) {
@@ -224,7 +224,7 @@ TEST_F(RetryTest, Rule23_OnAllPlanes) {
   EXPECT_GE(retries_, 8u);
 }
 
-TEST_F(RetryTest, Rule23_WhilePacketsAreLost) {
+TEST_F(RetryTestTimed, Rule23_WhilePacketsAreLost) {
   start(2);
   run();
   switch_->lose(30'000);
@@ -238,7 +238,7 @@ TEST_F(RetryTest, Rule23_WhilePacketsAreLost) {
 }
 
 // A switch that says that it stops, and one that drains first.
-TEST_F(RetryTest, Rule22_Rule23_AmongEpochsThatEndAnnounced) {
+TEST_F(RetryTestTimed, Rule22_Rule23_AmongEpochsThatEndAnnounced) {
   start();
   run();
   for (int i = 0; i < 5; ++i) {
@@ -255,7 +255,7 @@ TEST_F(RetryTest, Rule22_Rule23_AmongEpochsThatEndAnnounced) {
   expect_good_end();
 }
 
-TEST_F(RetryTest, Rule23_NoSwitchComesBack) {
+TEST_F(RetryTestTimed, Rule23_NoSwitchComesBack) {
   start();
   retry_timeout_ = Duration::ms(700);
   run();
@@ -267,7 +267,7 @@ TEST_F(RetryTest, Rule23_NoSwitchComesBack) {
 }
 
 // Its ops are lost with it.
-TEST_F(RetryTest, Rule23_ARankThatWasStartedAnewIsNamed) {
+TEST_F(RetryTestTimed, Rule23_ARankThatWasStartedAnewIsNamed) {
   start();
   std::vector<std::unique_ptr<Communicator>> ranks(kWorkers);
   const auto join = [&](std::uint32_t rank) {
@@ -299,7 +299,7 @@ TEST_F(RetryTest, Rule23_ARankThatWasStartedAnewIsNamed) {
   anew.join();
 }
 
-TEST_F(RetryTest, A2_Rule23_SeveralSwitchesAreRefused) {
+TEST_F(RetryTestTimed, A2_Rule23_SeveralSwitchesAreRefused) {
   start();
   CommunicatorOptions several = options(0);
   several.address += "," + several.address;

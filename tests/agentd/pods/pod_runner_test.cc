@@ -41,14 +41,14 @@ struct RunnerBed {
 };
 
 // Both tests hang for minutes where a request is waited for to its end.
-TEST(PodRunner, C2_NoRequestKeepsContainersFromEndingWithTheLease) {
+TEST(PodRunnerTimed, C2_NoRequestKeepsContainersFromEndingWithTheLease) {
   RunnerBed bed;
   bed.begin(Duration::seconds(5));
   bed.podman.await("GET", bed.podman.count("GET") + 1);
   EXPECT_EQ(bed.podman.count("POST"), 1u) << "the list of what is to end comes next";
 }
 
-TEST(PodRunner, NoRequestKeepsTheAgentFromEnding) {
+TEST(PodRunnerTimed, NoRequestKeepsTheAgentFromEnding) {
   RunnerBed bed;
   bed.begin(Duration::seconds(3600));
 }

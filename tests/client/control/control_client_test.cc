@@ -87,7 +87,7 @@ std::string failure_after(const std::string& reply) {
   return failure(peer.path());
 }
 
-TEST(ControlClient, SendsOneLineAndReturnsTheData) {
+TEST(ControlClientTimed, SendsOneLineAndReturnsTheData) {
   FakeSwitch peer;
   peer.serve([](const std::string&) {
     return R"({"ok":true,"data":[{"port":"w0"}]})"
@@ -97,7 +97,7 @@ TEST(ControlClient, SendsOneLineAndReturnsTheData) {
   EXPECT_EQ(peer.request(), R"({"command":"show","what":"ports"})");
 }
 
-TEST(ControlClient, ReturnsWhatIsSaidBesideTheData) {
+TEST(ControlClientTimed, ReturnsWhatIsSaidBesideTheData) {
   const auto notes_in = [](const std::string& notes) {
     FakeSwitch peer;
     peer.serve([&](const std::string&) { return R"({"ok":true,"data":[])" + notes + "}\n"; });
@@ -110,14 +110,14 @@ TEST(ControlClient, ReturnsWhatIsSaidBesideTheData) {
   EXPECT_EQ(notes_in(R"(,"notes":[1,"one"])"), std::vector<std::string>{"one"});
 }
 
-TEST(ControlClient, ReadsRepliesOfManyBlocks) {
+TEST(ControlClientTimed, ReadsRepliesOfManyBlocks) {
   FakeSwitch peer;
   const std::string big(300'000, 'x');
   peer.serve([&](const std::string&) { return R"({"ok":true,"data":")" + big + "\"}\n"; });
   EXPECT_EQ(ask_switch(peer.path(), kShowPorts).get<std::string>(), big);
 }
 
-TEST(ControlClient, AProgramThatEndsDoesNotWaitForAnAnswer) {
+TEST(ControlClientTimed, AProgramThatEndsDoesNotWaitForAnAnswer) {
   FakeSwitch peer;
   peer.serve([](const std::string&) { return std::string(); });
   std::array<int, 2> stop{};
@@ -128,13 +128,13 @@ TEST(ControlClient, AProgramThatEndsDoesNotWaitForAnAnswer) {
   for (const int end : stop) ::close(end);
 }
 
-TEST(ControlClient, PassesOnTheSwitchesRefusal) {
+TEST(ControlClientTimed, PassesOnTheSwitchesRefusal) {
   EXPECT_EQ(failure_after("{\"ok\":false,\"error\":\"unknown command\"}\n"),
             "tributary-switchd refused: unknown command");
   EXPECT_EQ(failure_after("{\"ok\":false}\n"), "tributary-switchd refused: no reason given");
 }
 
-TEST(ControlClient, DistrustsWhatAnswers) {
+TEST(ControlClientTimed, DistrustsWhatAnswers) {
   EXPECT_THAT(failure_after("HTTP/1.1 400 Bad Request\n"),
               HasSubstr("is not one that this client"));
   EXPECT_THAT(failure_after("[]\n"), HasSubstr("is not one that this client"));
@@ -145,7 +145,7 @@ TEST(ControlClient, DistrustsWhatAnswers) {
   EXPECT_THAT(failure_after(std::string(kMaxReplyBytes + 100'000, 'x')), HasSubstr("exceeds"));
 }
 
-TEST(ControlClient, SaysWhatToDoWhenNobodyListens) {
+TEST(ControlClientTimed, SaysWhatToDoWhenNobodyListens) {
   const FakeSwitch bound_only;
   EXPECT_THAT(failure(bound_only.path()), HasSubstr("tributary-switchd is not running"));
   EXPECT_THAT(failure(bound_only.path() + "-absent"), HasSubstr("name another with --socket PATH"));
@@ -155,7 +155,7 @@ TEST(ControlClient, SaysWhatToDoWhenNobodyListens) {
 
 // A switch that accepts and says nothing: the deadline ends the wait. One that has passed already
 // shows it without waiting.
-TEST(ControlClient, DoesNotWaitForEver) {
+TEST(ControlClientTimed, DoesNotWaitForEver) {
   FakeSwitch peer;
   peer.serve([](const std::string&) { return std::string(); });
   EXPECT_THAT(failure(peer.path(), Duration::ns(1)), HasSubstr("does not answer"));

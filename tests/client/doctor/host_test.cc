@@ -15,13 +15,13 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class HostTest : public ::testing::Test {
+class HostTestTimed : public ::testing::Test {
  protected:
-  HostTest() : root_(::testing::TempDir() + "doctor" + std::to_string(::getpid()) + "/") {
+  HostTestTimed() : root_(::testing::TempDir() + "doctor" + std::to_string(::getpid()) + "/") {
     std::filesystem::create_directories(root_ + "proc/self");
     std::filesystem::create_directories(root_ + "proc/sys/net/core");
   }
-  ~HostTest() override { std::filesystem::remove_all(root_); }
+  ~HostTestTimed() override { std::filesystem::remove_all(root_); }
 
   void write(const std::string& path, const std::string& text) {
     std::ofstream(root_ + path) << text;
@@ -30,7 +30,7 @@ class HostTest : public ::testing::Test {
   std::string root_;
 };
 
-TEST_F(HostTest, ReadsWhatTheKernelGrants) {
+TEST_F(HostTestTimed, ReadsWhatTheKernelGrants) {
   write("proc/self/status", "Name:\tx\nCapEff:\t0000000000002000\n");
   write("proc/sys/net/core/rmem_max", "212992\n");
   write("proc/meminfo", "MemFree: 1 kB\nHugePages_Free:       12\n");
@@ -41,13 +41,13 @@ TEST_F(HostTest, ReadsWhatTheKernelGrants) {
   EXPECT_EQ(facts.huge_pages, 12u);
 }
 
-TEST_F(HostTest, AHostThatTellsNothingGrantsNothing) {
+TEST_F(HostTestTimed, AHostThatTellsNothingGrantsNothing) {
   const HostFacts facts = look_at_host(root_ + "nowhere/");
   EXPECT_FALSE(facts.net_raw || facts.net_admin);
   EXPECT_EQ(facts.receive_buffer_bytes, 0u);
 }
 
-TEST_F(HostTest, SmallBuffersAreAWarningUnlessTheyCanBeForced) {
+TEST_F(HostTestTimed, SmallBuffersAreAWarningUnlessTheyCanBeForced) {
   const auto small = judge({.receive_buffer_bytes = 212992}, false);
   ASSERT_EQ(small.size(), 1u);
   EXPECT_EQ(small[0].level, Finding::Level::warning);
@@ -56,14 +56,14 @@ TEST_F(HostTest, SmallBuffersAreAWarningUnlessTheyCanBeForced) {
             Finding::Level::ok);
 }
 
-TEST_F(HostTest, ASwitchNeedsMore) {
+TEST_F(HostTestTimed, ASwitchNeedsMore) {
   const auto found = judge({.net_raw = true, .receive_buffer_bytes = 8u << 20}, true);
   ASSERT_EQ(found.size(), 3u);
   EXPECT_THAT(found[1].state, HasSubstr("lacks CAP_NET_ADMIN"));
   EXPECT_THAT(found[2].state, HasSubstr("none are free"));
 }
 
-TEST_F(HostTest, AMemifSocketMayBeMissingOrNoSocket) {
+TEST_F(HostTestTimed, AMemifSocketMayBeMissingOrNoSocket) {
   const std::string path = root_ + "memif";
   EXPECT_THAT(judge_memif_socket(path)[0].state, HasSubstr("No such file"));
   write("memif", "");

@@ -86,7 +86,7 @@ Exchange exchange(wire::Reason reason, const ProbeQuestion& question, bool setti
 
 constexpr ProbeQuestion kQuestion{.job = 7};
 
-TEST(SwitchProbe, ASwitchThatKnowsTheJobIsFine) {
+TEST(SwitchProbeTimed, ASwitchThatKnowsTheJobIsFine) {
   const Exchange e = exchange(wire::Reason::not_joined, kQuestion);
   EXPECT_EQ(e.probe.type, wire::PacketType::probe);
   EXPECT_EQ(e.probe.epoch, 0) << "no epoch has this number";
@@ -98,14 +98,14 @@ TEST(SwitchProbe, ASwitchThatKnowsTheJobIsFine) {
   EXPECT_EQ(finding.state, "answers for job 7");
 }
 
-TEST(SwitchProbe, AnUnknownJobIsNamed) {
+TEST(SwitchProbeTimed, AnUnknownJobIsNamed) {
   const Finding finding = judge(exchange(wire::Reason::unknown_job, kQuestion, false).answer,
                                 "udp://10.0.0.1", kQuestion);
   EXPECT_EQ(finding.level, Finding::Level::error);
   EXPECT_THAT(finding.state, HasSubstr("has no job 7"));
 }
 
-TEST(SwitchProbe, APacketHasTheSizeOfTheJobsLargest) {
+TEST(SwitchProbeTimed, APacketHasTheSizeOfTheJobsLargest) {
   const Exchange e =
       exchange(wire::Reason::not_joined, {.job = 7, .bytes = 8192, .wanted = 100}, false);
   EXPECT_EQ(e.packet_bytes, wire::kHeaderBytes + 64 + 8192) << "room for extensions, rule 17";
@@ -113,7 +113,7 @@ TEST(SwitchProbe, APacketHasTheSizeOfTheJobsLargest) {
   EXPECT_EQ(e.answer.bytes, 164u);
 }
 
-TEST(SwitchProbe, ARankIsRefusedByASwitchThatLooksAtIt) {
+TEST(SwitchProbeTimed, ARankIsRefusedByASwitchThatLooksAtIt) {
   const ProbeQuestion question{.job = 7, .rank = 3};
   const Exchange e = exchange(wire::Reason::bad_rank, question);
   EXPECT_EQ(e.probe.origin, 3u);
@@ -122,7 +122,7 @@ TEST(SwitchProbe, ARankIsRefusedByASwitchThatLooksAtIt) {
   EXPECT_FALSE(refuses_rank(exchange(wire::Reason::bad_rank, question, false).answer, question));
 }
 
-TEST(SwitchProbe, AClosedPortIsNotASilentSwitch) {
+TEST(SwitchProbeTimed, AClosedPortIsNotASilentSwitch) {
   std::uint16_t port = 0;
   {
     const FakeSwitch gone;
@@ -133,7 +133,7 @@ TEST(SwitchProbe, AClosedPortIsNotASilentSwitch) {
   EXPECT_THAT(judge(answer, "udp://127.0.0.1", kQuestion).state, HasSubstr("no switch listens"));
 }
 
-TEST(SwitchProbe, SilenceIsNoAnswer) {
+TEST(SwitchProbeTimed, SilenceIsNoAnswer) {
   const FakeSwitch silent;
   const ProbeAnswer answer =
       SwitchProbe(kLoopback, silent.port()).ask(kQuestion, 3, Duration::ms(1));
@@ -151,7 +151,7 @@ ProbeAnswer refusal(std::uint32_t ask_ipv4) {
 }
 
 // 1 sends to 2, which sends to 3, whose rank it is.
-TEST(Leaf, IsFoundByTheAnswersOfTheTree) {
+TEST(LeafTimed, IsFoundByTheAnswersOfTheTree) {
   const AskSwitch ask = [](std::uint32_t ipv4) {
     ProbeAnswer answer = refusal(ipv4 + 1);
     if (ipv4 == 3) answer.reason = wire::Reason::not_joined;
@@ -161,12 +161,12 @@ TEST(Leaf, IsFoundByTheAnswersOfTheTree) {
   EXPECT_EQ(find_leaf(refusal(0), ask), 0u);
 }
 
-TEST(Leaf, ACircleAndASilentSwitchEndTheSearch) {
+TEST(LeafTimed, ACircleAndASilentSwitchEndTheSearch) {
   EXPECT_EQ(find_leaf(refusal(2), [](std::uint32_t) { return refusal(2); }), 0u);
   EXPECT_EQ(find_leaf(refusal(2), [](std::uint32_t) { return ProbeAnswer(); }), 0u);
 }
 
-TEST(Leaf, TheFindingHasTheAddressToUse) {
+TEST(LeafTimed, TheFindingHasTheAddressToUse) {
   const ProbeQuestion question{.job = 1, .rank = 3};
   const Finding found = judge_leaf(refusal(0x0A4D0002), 0x0A4D0003, "udp://10.77.0.1", question);
   EXPECT_EQ(found.level, Finding::Level::error);

@@ -15,7 +15,7 @@ std::vector<std::string> claims(std::string_view devargs) {
   return out;
 }
 
-TEST(DeviceClaims, AreWhatTwoDevicesCannotHave) {
+TEST(DeviceClaimsTimed, AreWhatTwoDevicesCannotHave) {
   EXPECT_THAT(claims("net_memif0,role=server,socket=/run//a,id=3"),
               ElementsAre("socket '/run/a' with id 3"));
   EXPECT_THAT(claims("net_memif0,role=server"), ElementsAre("socket '/run/memif.sock' with id 0"));
@@ -28,7 +28,7 @@ TEST(DeviceClaims, AreWhatTwoDevicesCannotHave) {
   EXPECT_EQ(claims("net_af_xdp0,iface=e0,queue_count=4000000000").size(), 1024u);
 }
 
-TEST(DeviceClaims, AreNoneWhereManyCanHaveIt) {
+TEST(DeviceClaimsTimed, AreNoneWhereManyCanHaveIt) {
   EXPECT_THAT(claims("net_null0"), IsEmpty());
   EXPECT_THAT(claims("0000:01:00.0,iface=x"), IsEmpty());
   EXPECT_THAT(claims("net_virtio_user0,path=/dev/vhost-net"), IsEmpty());
@@ -37,7 +37,7 @@ TEST(DeviceClaims, AreNoneWhereManyCanHaveIt) {
   EXPECT_THAT(claims("net_memif0,role=client,socket=/run/a,id=3"), IsEmpty()) << "the server's";
 }
 
-TEST(DeviceClaims, ContendedIsWhatCannotBeOpenedTwice) {
+TEST(DeviceClaimsTimed, ContendedIsWhatCannotBeOpenedTwice) {
   const auto both = [](std::string_view a, std::string_view b) {
     return contended(parse_devargs(a), parse_devargs(b)).value_or("-");
   };
@@ -50,13 +50,13 @@ TEST(DeviceClaims, ContendedIsWhatCannotBeOpenedTwice) {
   EXPECT_EQ(both("net_af_packet0,iface=e", "net_af_packet1,iface=e,framesz=4096"), "-");
 }
 
-TEST(DeviceClaims, LongPathsDifferToTheEnd) {
+TEST(DeviceClaimsTimed, LongPathsDifferToTheEnd) {
   const std::string path = "net_vhost0,iface=/" + std::string(80, 'd') + "/v";
   EXPECT_EQ(contended(parse_devargs(path + "0"), parse_devargs(path + "1")), std::nullopt);
   EXPECT_NE(contended(parse_devargs(path + "0"), parse_devargs(path + "0")), std::nullopt);
 }
 
-TEST(DeviceClaims, KnowTheSocketFileThatADeviceLeavesWhenItIsKilled) {
+TEST(DeviceClaimsTimed, KnowTheSocketFileThatADeviceLeavesWhenItIsKilled) {
   const auto socket = [](std::string_view devargs) {
     return served_socket(parse_devargs(devargs)).value_or("-");
   };

@@ -16,7 +16,7 @@ namespace {
 
 constexpr auto kRoom = CaptureStream::Clock::duration::zero();
 
-class CaptureStreamTest : public testing::Test {
+class CaptureStreamTestTimed : public testing::Test {
  protected:
   void SetUp() override { ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends_.data()), 0); }
   void TearDown() override {
@@ -37,7 +37,7 @@ class CaptureStreamTest : public testing::Test {
   std::array<int, 2> ends_{};
 };
 
-TEST_F(CaptureStreamTest, WaitsForAReaderThatPauses) {
+TEST_F(CaptureStreamTestTimed, WaitsForAReaderThatPauses) {
   CaptureStream stream(writer());
   EXPECT_EQ(stream.unread_for(), kRoom);
   const std::string all(4 << 20, 'x');
@@ -55,7 +55,7 @@ TEST_F(CaptureStreamTest, WaitsForAReaderThatPauses) {
   EXPECT_EQ(stream.unread_for(), kRoom);
 }
 
-TEST_F(CaptureStreamTest, OneThatIsStoppedWaitsForNobodyAndEndsWell) {
+TEST_F(CaptureStreamTestTimed, OneThatIsStoppedWaitsForNobodyAndEndsWell) {
   CaptureStream stream(writer());
   const std::string all(4 << 20, 'x');
   std::string text = all;
@@ -81,7 +81,7 @@ TEST_F(CaptureStreamTest, OneThatIsStoppedWaitsForNobodyAndEndsWell) {
   EXPECT_EQ(got, std::string(before, 'x') + std::string(CaptureStream::kMostLeft, 'y'));
 }
 
-TEST_F(CaptureStreamTest, SeesThatTheReaderWantsNoMoreOrHasGone) {
+TEST_F(CaptureStreamTestTimed, SeesThatTheReaderWantsNoMoreOrHasGone) {
   CaptureStream stream(writer());
   EXPECT_TRUE(stream.wanted(0));
   shutdown(reader(), SHUT_WR);
@@ -94,7 +94,7 @@ TEST_F(CaptureStreamTest, SeesThatTheReaderWantsNoMoreOrHasGone) {
   EXPECT_FALSE(stream.send_last(text));
 }
 
-TEST_F(CaptureStreamTest, ThePeerIsAProcess) {
+TEST_F(CaptureStreamTestTimed, ThePeerIsAProcess) {
   EXPECT_EQ(peer_of(writer()), "process " + std::to_string(getpid()));
   EXPECT_EQ(peer_of(-1), "a process in another PID namespace");
 }

@@ -36,14 +36,14 @@ std::string error_of(const std::string& line) {
   return "";
 }
 
-TEST(CaptureRequest, OtherCommandsAreNotItsBusiness) {
+TEST(CaptureRequestTimed, OtherCommandsAreNotItsBusiness) {
   EXPECT_FALSE(capture_request(R"({"command":"show","what":"ports"})"));
   EXPECT_FALSE(capture_request(R"({"command":5})"));
   EXPECT_FALSE(capture_request("[]"));
   EXPECT_FALSE(capture_request("not JSON"));
 }
 
-TEST(CaptureRequest, DefaultsAreEverything) {
+TEST(CaptureRequestTimed, DefaultsAreEverything) {
   const auto request = capture_request(R"({"command":"capture"})");
   ASSERT_TRUE(request);
   const auto wish = capture_wish(*request, {"w0", "w1"});
@@ -53,7 +53,7 @@ TEST(CaptureRequest, DefaultsAreEverything) {
   EXPECT_EQ(request->count, 0u);
 }
 
-TEST(CaptureRequest, Choices) {
+TEST(CaptureRequestTimed, Choices) {
   const auto request = capture_request(
       R"({"command":"capture","ports":["w1"],"points":["drop"],"count":5,"snap":64})");
   ASSERT_TRUE(request);
@@ -64,7 +64,7 @@ TEST(CaptureRequest, Choices) {
   EXPECT_EQ(request->count, 5u);
 }
 
-TEST(CaptureRequest, ATraceIsOfDecisionsAndWhatComesOfThem) {
+TEST(CaptureRequestTimed, ATraceIsOfDecisionsAndWhatComesOfThem) {
   const auto request = capture_request(R"({"command":"trace","count":5,"ports":["w1"]})");
   ASSERT_TRUE(request);
   const auto wish = capture_wish(*request, {"w0", "w1"});
@@ -77,7 +77,7 @@ TEST(CaptureRequest, ATraceIsOfDecisionsAndWhatComesOfThem) {
               HasSubstr("unknown key 'snap'; allowed: command, ports, filter, count"));
 }
 
-TEST(CaptureRequest, MistakesSayWhatIsAllowed) {
+TEST(CaptureRequestTimed, MistakesSayWhatIsAllowed) {
   EXPECT_THAT(error_of(R"({"command":"capture","port":"w0"})"),
               HasSubstr("unknown key 'port'; allowed: command, ports, points"));
   EXPECT_THAT(error_of(R"({"command":"capture","ports":["w7"]})"),
@@ -94,7 +94,7 @@ TEST(CaptureRequest, MistakesSayWhatIsAllowed) {
   EXPECT_THAT(error_of(R"({"command":"trace","count":1,"end":true})"), HasSubstr("'end'"));
 }
 
-TEST(CaptureRequest, TheEndOfTheOneThatRuns) {
+TEST(CaptureRequestTimed, TheEndOfTheOneThatRuns) {
   const auto request = capture_request(kEnd);
   ASSERT_TRUE(request);
   EXPECT_TRUE(request->end);
@@ -118,7 +118,7 @@ std::vector<std::uint32_t> block_types(const std::string& file, std::size_t at) 
   return types;
 }
 
-TEST(Pcapng, BlocksHaveTheirLengthOnBothEnds) {
+TEST(PcapngTimed, BlocksHaveTheirLengthOnBothEnds) {
   std::string out = "one";  // whatever stands before
   pcapng_section(out, "tributary");
   pcapng_interface(out, "w0", 64);
@@ -169,7 +169,7 @@ class Reader {
 const std::string kMe = "process " + std::to_string(getpid());
 
 // With a device that always has frames, or with none that has any.
-class CaptureServerTest : public testing::Test {
+class CaptureServerTestTimed : public testing::Test {
  protected:
   void begin(bool busy, std::chrono::nanoseconds patience = CaptureServer::kPatience) {
     config::SwitchConfig config = null_config();
@@ -195,7 +195,7 @@ class CaptureServerTest : public testing::Test {
   std::optional<CaptureServer> captures;
 };
 
-TEST_F(CaptureServerTest, EndsWellUnderLoadWhenTheClientDoes) {
+TEST_F(CaptureServerTestTimed, EndsWellUnderLoadWhenTheClientDoes) {
   begin(true);
   Reader reader;
   reader.ask(*captures, R"({"command":"capture","points":["rx"],"snap":64})");
@@ -209,7 +209,7 @@ TEST_F(CaptureServerTest, EndsWellUnderLoadWhenTheClientDoes) {
 }
 
 // Exactly as many lines as decisions were asked for, and then it ends by itself.
-TEST_F(CaptureServerTest, ATraceEndsAfterSoManyFrames) {
+TEST_F(CaptureServerTestTimed, ATraceEndsAfterSoManyFrames) {
   begin(true);
   Reader reader;
   reader.ask(*captures, R"({"command":"trace","count":100})");
@@ -229,7 +229,7 @@ TEST_F(CaptureServerTest, ATraceEndsAfterSoManyFrames) {
   EXPECT_EQ(drops, 100u);
 }
 
-TEST_F(CaptureServerTest, OneAtATimeUntilSomebodyAsksForItsEnd) {
+TEST_F(CaptureServerTestTimed, OneAtATimeUntilSomebodyAsksForItsEnd) {
   begin(false);
   Reader first;
   first.ask(*captures, R"({"command":"capture"})");
@@ -249,7 +249,7 @@ TEST_F(CaptureServerTest, OneAtATimeUntilSomebodyAsksForItsEnd) {
 }
 
 // A capture and a trace that have more to send than their readers take.
-TEST_F(CaptureServerTest, TheEndOfOneThatNobodyReadsIsWholeToo) {
+TEST_F(CaptureServerTestTimed, TheEndOfOneThatNobodyReadsIsWholeToo) {
   begin(true);
   for (const std::string line :
        {R"({"command":"capture"})", R"({"command":"trace","count":4000000000})"}) {
@@ -268,7 +268,7 @@ TEST_F(CaptureServerTest, TheEndOfOneThatNobodyReadsIsWholeToo) {
   }
 }
 
-TEST_F(CaptureServerTest, OneThatIsNotReadMakesWay) {
+TEST_F(CaptureServerTestTimed, OneThatIsNotReadMakesWay) {
   begin(true, std::chrono::nanoseconds(1));
   Reader silent;
   silent.ask(*captures, R"({"command":"capture"})");
@@ -286,7 +286,7 @@ TEST_F(CaptureServerTest, OneThatIsNotReadMakesWay) {
   EXPECT_EQ(reported.size(), 1u);
 }
 
-TEST_F(CaptureServerTest, OneThatIsNotReadStaysAWhile) {
+TEST_F(CaptureServerTestTimed, OneThatIsNotReadStaysAWhile) {
   begin(true, std::chrono::hours(1));
   Reader silent;
   silent.ask(*captures, R"({"command":"capture"})");

@@ -26,7 +26,7 @@ constexpr const char* kFile =
     "jobs:\n"
     "  - {id: 1, workers: 2}\n";
 
-class RunningConfigTest : public testing::Test {
+class RunningConfigTestTimed : public testing::Test {
  protected:
   std::string text = kFile;
   config::SwitchConfig in_force = config::parse_switch_config(kFile, "f.yaml");
@@ -65,7 +65,7 @@ class RunningConfigTest : public testing::Test {
   }
 };
 
-TEST_F(RunningConfigTest, KeysChangeTogetherAndTheAnswerShowsWhatWasThere) {
+TEST_F(RunningConfigTestTimed, KeysChangeTogetherAndTheAnswerShowsWhatWasThere) {
   const auto answer = set({{"ports.a.storm.broadcast", "1000"}, {"forwarding.fdb_ageing", "60s"}});
   EXPECT_EQ(in_force.ports[0].storm.broadcast_pps, 1000u);
   EXPECT_EQ(in_force.forwarding.fdb_ageing, Duration::seconds(60));
@@ -83,7 +83,7 @@ TEST_F(RunningConfigTest, KeysChangeTogetherAndTheAnswerShowsWhatWasThere) {
   EXPECT_EQ(overrides[1]["file"], "300s (default)");
 }
 
-TEST_F(RunningConfigTest, WhatWasSetBeforeStays) {
+TEST_F(RunningConfigTestTimed, WhatWasSetBeforeStays) {
   set({{"ports.a.storm.broadcast", "1000"}});
   const auto answer = set({{"ports.a.storm.broadcast", "2000"}, {"jobs.1.deadline", "5s"}});
   EXPECT_EQ(answer["keys"][0]["from"], "1000");
@@ -95,7 +95,7 @@ TEST_F(RunningConfigTest, WhatWasSetBeforeStays) {
 }
 
 // What the switch could not open again: told as an error, with what holds in spite of it.
-TEST_F(RunningConfigTest, C1_APortThatStaysClosedIsAnErrorAndTheRestHolds) {
+TEST_F(RunningConfigTestTimed, C1_APortThatStaysClosedIsAnErrorAndTheRestHolds) {
   down = {"port b (net_null1): no"};
   EXPECT_EQ(refusal({{"ports.b.queues", "2"}}),
             "changed: ports[1].queues; but not all of it, and a reload tries that again:\n"
@@ -111,7 +111,7 @@ TEST_F(RunningConfigTest, C1_APortThatStaysClosedIsAnErrorAndTheRestHolds) {
   EXPECT_EQ(running.overrides().size(), 1u);
 }
 
-TEST_F(RunningConfigTest, C1_APortThatStaysAsBeforeIsAnErrorAndTheRestHolds) {
+TEST_F(RunningConfigTestTimed, C1_APortThatStaysAsBeforeIsAnErrorAndTheRestHolds) {
   as_before = {"port b (net_null1,x=1): no"};
   EXPECT_EQ(refusal({{"ports.b.queues", "2"}}),
             "changed: ports[1].queues; but not all of it, and a reload tries that again:\n"
@@ -119,7 +119,7 @@ TEST_F(RunningConfigTest, C1_APortThatStaysAsBeforeIsAnErrorAndTheRestHolds) {
 }
 
 // What is told as an error runs: the next change and what was set are seen from there.
-TEST_F(RunningConfigTest, WhatALoopComesLateToIsAnErrorAndHolds) {
+TEST_F(RunningConfigTestTimed, WhatALoopComesLateToIsAnErrorAndHolds) {
   late = "no answer; it comes";
   EXPECT_EQ(refusal({{"ports.a.storm.broadcast", "1000"}}),
             "changed: ports[0].storm.broadcast; but no answer; it comes");
@@ -147,7 +147,7 @@ TEST_F(RunningConfigTest, WhatALoopComesLateToIsAnErrorAndHolds) {
 }
 
 // O1: an element of a list of values sets the list, as it is by then.
-TEST_F(RunningConfigTest, AnElementOfAListSetsTheList) {
+TEST_F(RunningConfigTestTimed, AnElementOfAListSetsTheList) {
   set({{"ports.a.vlan.mode", "trunk"}, {"ports.a.vlan.allowed", "[10, 20]"}});
   const auto answer = set({{"ports.a.vlan.allowed[1]", "30"}, {"ports.a.vlan.allowed[2]", "40"}});
   EXPECT_EQ(answer["keys"].size(), 1u);
@@ -169,7 +169,7 @@ TEST_F(RunningConfigTest, AnElementOfAListSetsTheList) {
   EXPECT_TRUE(running.overrides().empty());
 }
 
-TEST_F(RunningConfigTest, ADryRunChangesNothing) {
+TEST_F(RunningConfigTestTimed, ADryRunChangesNothing) {
   const auto answer = set({{"ports.a.storm.broadcast", "1000"}}, true);
   EXPECT_EQ(answer["change"], "changed: ports[0].storm.broadcast");
   EXPECT_EQ(answer["dry_run"], true);
@@ -177,7 +177,7 @@ TEST_F(RunningConfigTest, ADryRunChangesNothing) {
   EXPECT_TRUE(running.overrides().empty());
 }
 
-TEST_F(RunningConfigTest, ByDefaultTheFileHolds) {
+TEST_F(RunningConfigTestTimed, ByDefaultTheFileHolds) {
   set({{"ports.a.storm.broadcast", "1000"}, {"forwarding.fdb_ageing", "60s"}});
   const auto answer = set({{"ports[0].storm.broadcast", std::nullopt}});
   EXPECT_EQ(answer["keys"][0]["to"], "7");
@@ -190,7 +190,7 @@ TEST_F(RunningConfigTest, ByDefaultTheFileHolds) {
   EXPECT_EQ(running.overrides().size(), 1u);
 }
 
-TEST_F(RunningConfigTest, ARefusalIsThatOfAFileAndChangesNothing) {
+TEST_F(RunningConfigTestTimed, ARefusalIsThatOfAFileAndChangesNothing) {
   set({{"forwarding.fdb_ageing", "60s"}});
   const config::SwitchConfig before = in_force;
   EXPECT_THAT(refusal({{"ports.a.storm.broadcast", "1"}, {"switch.slots", "128"}}),
@@ -207,7 +207,7 @@ TEST_F(RunningConfigTest, ARefusalIsThatOfAFileAndChangesNothing) {
   EXPECT_EQ(running.overrides().size(), 1u);
 }
 
-TEST_F(RunningConfigTest, AReloadKeepsWhatWasSetAndSaysSo) {
+TEST_F(RunningConfigTestTimed, AReloadKeepsWhatWasSetAndSaysSo) {
   set({{"ports.a.storm.broadcast", "1000"}, {"forwarding.fdb_ageing", "60s"}});
   text += "cache: {megabytes: 3}\n";  // cannot be taken
   EXPECT_THROW(running.reload(), std::invalid_argument);
@@ -226,7 +226,7 @@ TEST_F(RunningConfigTest, AReloadKeepsWhatWasSetAndSaysSo) {
   EXPECT_EQ(in_force.ports[0].storm.broadcast_pps, 9u) << "of the file as it is now";
 }
 
-TEST_F(RunningConfigTest, AnOverrideWithoutAPlaceIsSetAsideUntilItHasOne) {
+TEST_F(RunningConfigTestTimed, AnOverrideWithoutAPlaceIsSetAsideUntilItHasOne) {
   set({{"ports.b.storm.broadcast", "1000"}, {"forwarding.fdb_ageing", "60s"}});
   const std::string line = "  - {name: b, devargs: net_null1}\n";
   text.erase(text.find(line), line.size());
@@ -247,7 +247,7 @@ TEST_F(RunningConfigTest, AnOverrideWithoutAPlaceIsSetAsideUntilItHasOne) {
 }
 
 // The file must make sense by itself; what does not go with it is set aside, the rest holds.
-TEST_F(RunningConfigTest, AnOverrideThatANewFileContradictsIsSetAside) {
+TEST_F(RunningConfigTestTimed, AnOverrideThatANewFileContradictsIsSetAside) {
   set({{"ports.c", "{devargs: net_null7}"}, {"forwarding.fdb_ageing", "60s"}});
   text = "switch: {address: 10.77.0.254}\nports: [{name: a, devargs: net_null7}]\n";
   const Reloaded reloaded = running.reload();
@@ -257,7 +257,7 @@ TEST_F(RunningConfigTest, AnOverrideThatANewFileContradictsIsSetAside) {
   EXPECT_EQ(in_force.ports.size(), 1u);
 }
 
-TEST_F(RunningConfigTest, ElementsComeChangeAndGo) {
+TEST_F(RunningConfigTestTimed, ElementsComeChangeAndGo) {
   auto answer = set({{"jobs.7", "{workers: 4}"}, {"ports.c", "{devargs: net_null7}"}});
   ASSERT_EQ(in_force.jobs.size(), 2u);
   EXPECT_EQ(in_force.jobs[1].id, 7u);
@@ -285,7 +285,7 @@ TEST_F(RunningConfigTest, ElementsComeChangeAndGo) {
   EXPECT_EQ(running.overrides().size(), 1u);
 }
 
-TEST_F(RunningConfigTest, ARuleComesAtItsPlace) {
+TEST_F(RunningConfigTestTimed, ARuleComesAtItsPlace) {
   set({{"acl.rules.last", "{action: deny}"}});
   set({{"acl.rules[0]", "{name: first, action: allow, port: a}"}});
   ASSERT_EQ(in_force.acl.rules.size(), 2u);
@@ -302,7 +302,7 @@ TEST_F(RunningConfigTest, ARuleComesAtItsPlace) {
   EXPECT_EQ(in_force.acl.rules[0].name, "first");
 }
 
-TEST_F(RunningConfigTest, ARefusedElementChangesNothing) {
+TEST_F(RunningConfigTestTimed, ARefusedElementChangesNothing) {
   EXPECT_THAT(refusal({{"jobs.7", "{workers: 0}"}}), StartsWith("f.yaml: jobs[1].workers"));
   EXPECT_THAT(refusal({{"jobs.7", "{id: 8, workers: 2}"}}),
               StartsWith("jobs.7: says id: 8; allowed: 7"));
@@ -315,7 +315,7 @@ TEST_F(RunningConfigTest, ARefusedElementChangesNothing) {
   EXPECT_TRUE(running.overrides().empty());
 }
 
-TEST_F(RunningConfigTest, AllIsTakenBackAtOnce) {
+TEST_F(RunningConfigTestTimed, AllIsTakenBackAtOnce) {
   set({{"jobs.7", "{workers: 4}"}, {"forwarding.fdb_ageing", "60s"}});
   set({{"jobs.7.deadline", "5s"}});
   const auto answer = running.set({.unset_all = true});
@@ -324,7 +324,7 @@ TEST_F(RunningConfigTest, AllIsTakenBackAtOnce) {
   EXPECT_EQ(config::dump(in_force), config::dump(config::parse_switch_config(kFile, "f.yaml")));
 }
 
-TEST_F(RunningConfigTest, OneChangeAtATime) {
+TEST_F(RunningConfigTestTimed, OneChangeAtATime) {
   const auto busy = [&](auto call) {
     try {
       call();
@@ -350,7 +350,7 @@ TEST_F(RunningConfigTest, OneChangeAtATime) {
   EXPECT_EQ(in_force.ports[0].storm.broadcast_pps, 1000u);
 }
 
-TEST_F(RunningConfigTest, OverridesAreBounded) {
+TEST_F(RunningConfigTestTimed, OverridesAreBounded) {
   text = kFile;
   text.erase(text.find("  - {id: 1,"));
   for (int id = 1; id <= 200; ++id)
@@ -365,7 +365,7 @@ TEST_F(RunningConfigTest, OverridesAreBounded) {
 }
 
 // What the shell keeps starts another one where this one was.
-class KeptOverridesTest : public testing::Test {
+class KeptOverridesTestTimed : public testing::Test {
  protected:
   std::string kept;
   bool fails = false;
@@ -385,7 +385,7 @@ class KeptOverridesTest : public testing::Test {
   }
 };
 
-TEST_F(KeptOverridesTest, WhatIsSetIsKept) {
+TEST_F(KeptOverridesTestTimed, WhatIsSetIsKept) {
   auto running = make();
   const auto answer = running.set({.values = {{"jobs.7", "{workers: 4}"},
                                               {"forwarding.fdb_ageing", "60s"},
@@ -403,7 +403,7 @@ TEST_F(KeptOverridesTest, WhatIsSetIsKept) {
   EXPECT_EQ(kept, "");
 }
 
-TEST_F(KeptOverridesTest, AFullDiskIsToldAndTheChangeHolds) {
+TEST_F(KeptOverridesTestTimed, AFullDiskIsToldAndTheChangeHolds) {
   auto running = make();
   fails = true;
   try {

@@ -37,7 +37,7 @@ std::vector<SeenEpoch> two_epochs() {
   return seen;
 }
 
-TEST(EventWatch, TellsOfEveryEpochBetweenTwoLooks) {
+TEST(EventWatchTimed, TellsOfEveryEpochBetweenTwoLooks) {
   EventLog log(nullptr);
   {
     bool told = false;
@@ -56,7 +56,7 @@ TEST(EventWatch, TellsOfEveryEpochBetweenTwoLooks) {
                   "'train' epoch 6 runs with 3 ranks", "'train' epoch 6 is over: its ranks left"));
 }
 
-TEST(EventWatch, OutlivesALoopThatDoesNotAnswer) {
+TEST(EventWatchTimed, OutlivesALoopThatDoesNotAnswer) {
   EventLog log(nullptr);
   {
     const EventWatch watch([]() -> SwitchState { throw std::runtime_error("silent"); }, log);
@@ -64,7 +64,7 @@ TEST(EventWatch, OutlivesALoopThatDoesNotAnswer) {
   EXPECT_THAT(texts(log), IsEmpty());
 }
 
-TEST(SwitchLook, HasTheJobsOfTheConfiguration) {
+TEST(SwitchLookTimed, HasTheJobsOfTheConfiguration) {
   RunningSwitch running;
   SwitchLook look(running.get());
   const SwitchState state = look();

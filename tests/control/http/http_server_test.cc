@@ -88,7 +88,7 @@ std::string failure(const std::string& listen) {
   return "none";
 }
 
-TEST(HttpServer, AnswersGetAndHead) {
+TEST(HttpServerTimed, AnswersGetAndHead) {
   const HttpServer server("127.0.0.1:0", pages());
   const std::string got = ask(connect_to(server.port()), request("GET", "/metrics"));
   EXPECT_THAT(got, StartsWith("HTTP/1.1 200 OK"));
@@ -99,7 +99,7 @@ TEST(HttpServer, AnswersGetAndHead) {
   EXPECT_THAT(head, EndsWith("\r\n\r\n")) << "no body";
 }
 
-TEST(HttpServer, RefusesWhatItHasNot) {
+TEST(HttpServerTimed, RefusesWhatItHasNot) {
   const HttpServer server("127.0.0.1:0", pages());
   const auto say = [&](const std::string& text) { return ask(connect_to(server.port()), text); };
   const std::string lost = say(request("GET", "/"));
@@ -116,7 +116,7 @@ TEST(HttpServer, RefusesWhatItHasNot) {
   EXPECT_THAT(say("nonsense\r\n\r\n"), Not(HasSubstr("200 OK")));
 }
 
-TEST(HttpServer, PagesGetTheQueryAndRefuseIt) {
+TEST(HttpServerTimed, PagesGetTheQueryAndRefuseIt) {
   const HttpServer server("127.0.0.1:0", pages());
   const auto get = [&](const std::string& path) {
     return ask(connect_to(server.port()), request("GET", path));
@@ -129,7 +129,7 @@ TEST(HttpServer, PagesGetTheQueryAndRefuseIt) {
 }
 
 // Each would hold a thread, were there one for each.
-TEST(HttpServer, SilentAndSlowConnectionsKeepNobodyOut) {
+TEST(HttpServerTimed, SilentAndSlowConnectionsKeepNobodyOut) {
   const HttpServer server("127.0.0.1:0", pages());
   std::vector<int> idle;
   for (int i = 0; i < 60; ++i) {
@@ -143,7 +143,7 @@ TEST(HttpServer, SilentAndSlowConnectionsKeepNobodyOut) {
 }
 
 // All are of one address: they locked the machine's own scraper out.
-TEST(HttpServer, ANewcomerReplacesTheOldestSilentConnection) {
+TEST(HttpServerTimed, ANewcomerReplacesTheOldestSilentConnection) {
   const HttpServer server("127.0.0.1:0", pages());
   std::vector<int> idle;
   for (int i = 0; i < 600; ++i) {
@@ -157,7 +157,7 @@ TEST(HttpServer, ANewcomerReplacesTheOldestSilentConnection) {
   for (const int fd : idle) close(fd);
 }
 
-TEST(HttpServer, BytesNowAndThenKeepNoConnection) {
+TEST(HttpServerTimed, BytesNowAndThenKeepNoConnection) {
   const HttpServer server("127.0.0.1:0", pages(), {256, Duration::ms(300), Duration::ms(300)});
   const int fd = connect_to(server.port());
   const std::string head = "GET /metrics HTTP/1.1\r\nX-Long: ";
@@ -177,7 +177,7 @@ TEST(HttpServer, BytesNowAndThenKeepNoConnection) {
 }
 
 // The answer is longer than what the sockets hold.
-TEST(HttpServer, AClientThatTakesNoAnswerIsClosed) {
+TEST(HttpServerTimed, AClientThatTakesNoAnswerIsClosed) {
   std::atomic<int> made = 0;
   const HttpServer server("127.0.0.1:0",
                           {{"/long",
@@ -200,7 +200,7 @@ TEST(HttpServer, AClientThatTakesNoAnswerIsClosed) {
   close(greedy);
 }
 
-TEST(HttpServer, ServesWhereNoDescriptorIsLeft) {
+TEST(HttpServerTimed, ServesWhereNoDescriptorIsLeft) {
   const HttpServer server("127.0.0.1:0", pages());
   std::array<int, 2> spare = {connect_to(server.port()), connect_to(server.port())};
   // Both are accepted when a third one is answered.
@@ -214,7 +214,7 @@ TEST(HttpServer, ServesWhereNoDescriptorIsLeft) {
   for (const int silent : spare) close(silent);
 }
 
-TEST(HttpServer, ListensOnIpv6) {
+TEST(HttpServerTimed, ListensOnIpv6) {
   const HttpServer server("[::1]:0", pages());
   EXPECT_THAT(ask(connect_to(server.port(), AF_INET6), request("GET", "/metrics")),
               HasSubstr("200 OK"));
@@ -222,7 +222,7 @@ TEST(HttpServer, ListensOnIpv6) {
               HasSubstr("cannot bind: Address already in use; another process listens there"));
 }
 
-TEST(HttpServer, SaysWhyItCannotListen) {
+TEST(HttpServerTimed, SaysWhyItCannotListen) {
   const HttpServer server("127.0.0.1:0", pages());
   const std::string taken = "127.0.0.1:" + std::to_string(server.port());
   EXPECT_THAT(failure(taken), StartsWith(taken + ": cannot bind: Address already in use"));

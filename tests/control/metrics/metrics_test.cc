@@ -57,7 +57,7 @@ std::string http_get(int port, const std::string& path = "/metrics") {
   return out;
 }
 
-TEST(Metrics, ScrapedOverHttp) {
+TEST(MetricsTimed, ScrapedOverHttp) {
   RunningSwitch sw;
   const MetricsServer server = serve("127.0.0.1:0", sw.get());
   const std::string text = http_get(server.port());
@@ -84,7 +84,7 @@ TEST(Metrics, ScrapedOverHttp) {
 }
 
 // In seconds, cumulative, with a last bucket for all.
-TEST(Metrics, TheTimesOfEachStageAreAHistogram) {
+TEST(MetricsTimed, TheTimesOfEachStageAreAHistogram) {
   RunningSwitch sw;
   const auto& commands = sw.get().packet_loops()[0].stages()[0];
   EXPECT_FALSE(Show(sw.get()).table("members").empty());
@@ -152,7 +152,7 @@ void expect_two_holds(const prometheus::ClientMetric::Histogram& holds) {
 }
 
 // What a row shows is what its name says: all figures differ.
-TEST(Metrics, T22_EveryFigureOfAShardStandsInItsOwnRow) {
+TEST(MetricsTimed, T22_EveryFigureOfAShardStandsInItsOwnRow) {
   const auto& rows = shard_rows();
   RunningSwitch sw;
   // The loop is their only writer, and has nothing to write: no packet comes.
@@ -196,7 +196,7 @@ TEST(Metrics, T22_EveryFigureOfAShardStandsInItsOwnRow) {
   EXPECT_EQ(reasons, counters.escalations.size() - 1);
 }
 
-TEST(Metrics, EveryDropReasonOfEveryPortIsThere) {
+TEST(MetricsTimed, EveryDropReasonOfEveryPortIsThere) {
   RunningSwitch sw;
   for (const auto& family : Metrics(sw.get()).Collect())
     if (family.name == "tributary_drops_total") {
@@ -204,7 +204,7 @@ TEST(Metrics, EveryDropReasonOfEveryPortIsThere) {
     }
 }
 
-TEST(Metrics, ProbesSeeWhetherTheSwitchLivesAndServes) {
+TEST(MetricsTimed, ProbesSeeWhetherTheSwitchLivesAndServes) {
   RunningSwitch sw;
   const MetricsServer server = serve("127.0.0.1:0", sw.get());
   for (const char* const path : {"/healthz", "/readyz"}) {
@@ -214,7 +214,7 @@ TEST(Metrics, ProbesSeeWhetherTheSwitchLivesAndServes) {
   }
 }
 
-TEST(Metrics, AnAddressInUseIsNamed) {
+TEST(MetricsTimed, AnAddressInUseIsNamed) {
   RunningSwitch sw;
   const MetricsServer server = serve("127.0.0.1:0", sw.get());
   const std::string taken = "127.0.0.1:" + std::to_string(server.port());
@@ -227,7 +227,7 @@ TEST(Metrics, AnAddressInUseIsNamed) {
 }
 
 // docs/operating/metrics.md lists exactly what is exported: | `name` | type | ... |
-TEST(Metrics, DocumentedAndExportedAgree) {
+TEST(MetricsTimed, DocumentedAndExportedAgree) {
   RunningSwitch sw;
   std::set<std::string> exported;
   for (const auto& family : Metrics(sw.get()).Collect()) {

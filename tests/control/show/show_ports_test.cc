@@ -25,7 +25,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class ShowPortsTest : public testing::Test {
+class ShowPortsTestTimed : public testing::Test {
  protected:
   std::vector<std::string> names(const std::string& table) {
     std::vector<std::string> out;
@@ -55,7 +55,7 @@ class ShowPortsTest : public testing::Test {
   Show show{sw.get()};
 };
 
-TEST_F(ShowPortsTest, O1_ShowAndMetricsHaveThePortsThatAreThere) {
+TEST_F(ShowPortsTestTimed, O1_ShowAndMetricsHaveThePortsThatAreThere) {
   file.ports.push_back({"third", "net_null2,no-rx=1", 1500});
   EXPECT_EQ(config::describe(sw.get().apply(file)), "changed: port third added");
   EXPECT_THAT(names("ports"), ElementsAre("left", "right", "third"));
@@ -81,7 +81,7 @@ TEST_F(ShowPortsTest, O1_ShowAndMetricsHaveThePortsThatAreThere) {
   EXPECT_TRUE(sw.get().apply(file).empty());
 }
 
-TEST_F(ShowPortsTest, O1_WhatCannotBeIsRefusedWhole) {
+TEST_F(ShowPortsTestTimed, O1_WhatCannotBeIsRefusedWhole) {
   const auto before = file;
   file.ports.push_back({"third", "net_null1,no-rx=1", 1500});
   EXPECT_THAT(refusal(file), HasSubstr("port right has a device of that name"));
@@ -107,7 +107,7 @@ TEST_F(ShowPortsTest, O1_WhatCannotBeIsRefusedWhole) {
 }
 
 // What a port's device is told at its start: the port is closed, and opened again.
-TEST_F(ShowPortsTest, C1_APortIsOpenedAgainWithMoreQueues) {
+TEST_F(ShowPortsTestTimed, C1_APortIsOpenedAgainWithMoreQueues) {
   file.ports[1].queues = 3;
   EXPECT_EQ(config::describe(sw.get().apply(file)), "changed: ports[1].queues");
   EXPECT_THAT(names("rxq"), ElementsAre("left", "right", "right", "right"));
@@ -129,7 +129,7 @@ TEST_F(ShowPortsTest, C1_APortIsOpenedAgainWithMoreQueues) {
   EXPECT_THAT(refusal(file), HasSubstr("only a restart makes larger ones"));
 }
 
-TEST_F(ShowPortsTest, C1_APortThatCannotBeOpenedAgainHasItsDeviceBack) {
+TEST_F(ShowPortsTestTimed, C1_APortThatCannotBeOpenedAgainHasItsDeviceBack) {
   const auto good = file;
   file.ports[0].devargs = "net_null0,size=x";
   file.ports[0].queues = 2;
@@ -153,7 +153,7 @@ TEST_F(ShowPortsTest, C1_APortThatCannotBeOpenedAgainHasItsDeviceBack) {
 }
 
 // A slip in a file must not close a port that works.
-TEST_F(ShowPortsTest, C1_AnInterfaceThatIsNotThereIsRefusedBeforeAnythingChanges) {
+TEST_F(ShowPortsTestTimed, C1_AnInterfaceThatIsNotThereIsRefusedBeforeAnythingChanges) {
   const auto before = show.table("config");
   file.ports[0].devargs = "net_af_packet0,iface=not-there";
   EXPECT_THAT(refusal(file), HasSubstr("port left (net_af_packet0,iface=not-there): there is no "
@@ -164,7 +164,7 @@ TEST_F(ShowPortsTest, C1_AnInterfaceThatIsNotThereIsRefusedBeforeAnythingChanges
 }
 
 // What can be known before is refused before, and then nothing has changed.
-TEST_F(ShowPortsTest, C1_WhatTheDeviceCannotDoIsRefusedWhole) {
+TEST_F(ShowPortsTestTimed, C1_WhatTheDeviceCannotDoIsRefusedWhole) {
   file.ports[0].devargs = "net_af_packet0,iface=lo";
   file.ports[0].mtu = 2000;
   file.ports[1].queues = 2;
@@ -179,7 +179,7 @@ constexpr const char* kTables[] = {"ports",  "buffers", "jobs", "members", "slot
                                    "stages", "lcores",  "rxq",  "fdb",     "groups", "config"};
 
 // Questions while another thread changes the configuration.
-class ShowChangesTest : public testing::Test {
+class ShowChangesTestTimed : public testing::Test {
  protected:
   void look() {
     for (const char* const what : kTables) (void)show.table(what);
@@ -197,7 +197,7 @@ class ShowChangesTest : public testing::Test {
   Show show{sw.get()};
 };
 
-TEST_F(ShowChangesTest, C1_ADeviceThatOpensSlowlyKeepsNobodyWaiting) {
+TEST_F(ShowChangesTestTimed, C1_ADeviceThatOpensSlowlyKeepsNobodyWaiting) {
   SilentPeer peer;
   file.ports.push_back({"slow", "net_virtio_user7,path=" + peer.path, 1500});
   auto refused = std::async(std::launch::async, [&] {
@@ -218,7 +218,7 @@ TEST_F(ShowChangesTest, C1_ADeviceThatOpensSlowlyKeepsNobodyWaiting) {
 }
 
 // One configuration or the other, never something in between. For ThreadSanitizer, too.
-TEST_F(ShowChangesTest, C1_AnAnswerIsOfOneConfiguration) {
+TEST_F(ShowChangesTestTimed, C1_AnAnswerIsOfOneConfiguration) {
   config::SwitchConfig other = file;
   other.ports[0].queues = 2;
   other.ports.push_back({"third", "net_null2,no-rx=1", 1500});
@@ -267,7 +267,7 @@ class Requests {
 };
 
 // A packet loop that falls silent while a reload opens ports again.
-class SilentLoopTest : public testing::Test {
+class SilentLoopTestTimed : public testing::Test {
  protected:
   dataplane::PacketLoop& packet_loop() { return sw.get().packet_loops()[0]; }
   nlohmann::ordered_json row(std::size_t port) { return show.table("ports")[port]; }
@@ -288,7 +288,7 @@ class SilentLoopTest : public testing::Test {
 };
 
 // C1: its devices are open by then, and closed again: it is down, and says why.
-TEST_F(SilentLoopTest, C1_APortWhoseLoopIsSilentWhenItsDeviceIsThereStaysClosed) {
+TEST_F(SilentLoopTestTimed, C1_APortWhoseLoopIsSilentWhenItsDeviceIsThereStaysClosed) {
   const auto before = file;
   SilentPeer peer;
   file.ports[0].queues = 2;
@@ -316,7 +316,7 @@ TEST_F(SilentLoopTest, C1_APortWhoseLoopIsSilentWhenItsDeviceIsThereStaysClosed)
 }
 
 // C1: such ports stay closed until the next reload, and that is said.
-TEST_F(SilentLoopTest, C1_APortWhoseLoopIsSilentWhenItIsClosedWaitsForTheNextReload) {
+TEST_F(SilentLoopTestTimed, C1_APortWhoseLoopIsSilentWhenItIsClosedWaitsForTheNextReload) {
   file.ports[0].queues = 2;
   // The first of the two changes has come to the loop, and it has not answered.
   StoppedLoop stopped(packet_loop(), [this] {
@@ -344,7 +344,7 @@ TEST_F(SilentLoopTest, C1_APortWhoseLoopIsSilentWhenItIsClosedWaitsForTheNextRel
 }
 
 // C1: of the second change, which opens it: it is open, and the loop takes it in when it wakes up.
-TEST_F(SilentLoopTest, C1_APortWhoseLoopIsSilentWhenItIsOpenedIsTakenInLater) {
+TEST_F(SilentLoopTestTimed, C1_APortWhoseLoopIsSilentWhenItIsOpenedIsTakenInLater) {
   file.ports[0].queues = 2;
   // Each of the two changes asks whether it answers, and has it make room; what follows in the
   // second one finds it stopped, or stops it.
@@ -366,7 +366,7 @@ TEST_F(SilentLoopTest, C1_APortWhoseLoopIsSilentWhenItIsOpenedIsTakenInLater) {
 }
 
 // It is the configuration from then on, and who asks for it once more is told how it stands.
-TEST_F(SilentLoopTest, WhatALoopIsLateForIsTaken) {
+TEST_F(SilentLoopTestTimed, WhatALoopIsLateForIsTaken) {
   file.ports.push_back({"third", "net_null2,no-rx=1", 1500});
   StoppedLoop stopped(packet_loop(), [this] { return has_lane(2); });
   const config::Change change = sw.get().apply(file, Duration());

@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-class ShowTest : public testing::Test {
+class ShowTestTimed : public testing::Test {
  protected:
   RunningSwitch sw;
   Show show{sw.get()};
@@ -32,7 +32,7 @@ class ShowTest : public testing::Test {
   }
 };
 
-TEST_F(ShowTest, EveryTableIsAListOfFlatObjectsWithPlainValues) {
+TEST_F(ShowTestTimed, EveryTableIsAListOfFlatObjectsWithPlainValues) {
   const std::string tables = Show::tables();
   for (const char* what :
        {"ports",      "jobs",      "members", "tree",   "slots",     "holds",     "stragglers",
@@ -49,7 +49,7 @@ TEST_F(ShowTest, EveryTableIsAListOfFlatObjectsWithPlainValues) {
   }
 }
 
-TEST_F(ShowTest, Ports) {
+TEST_F(ShowTestTimed, Ports) {
   const auto table = show.table("ports");
   ASSERT_EQ(table.size(), 2u);
   EXPECT_THAT(
@@ -64,7 +64,7 @@ TEST_F(ShowTest, Ports) {
   EXPECT_EQ(table[1]["device"], "net_null1,no-rx=1");
 }
 
-TEST_F(ShowTest, BuffersThatAreFreeAndThoseInUse) {
+TEST_F(ShowTestTimed, BuffersThatAreFreeAndThoseInUse) {
   const dataplane::FramePool& pool = sw.get().pools()[0];
   const auto table = show.table("buffers");
   ASSERT_EQ(table.size(), 1u);
@@ -74,7 +74,7 @@ TEST_F(ShowTest, BuffersThatAreFreeAndThoseInUse) {
   EXPECT_EQ(table[0]["in_use"], pool.buffers() - pool.free_buffers());
 }
 
-TEST_F(ShowTest, OneLcoreHasEverythingAndHandsNothingOver) {
+TEST_F(ShowTestTimed, OneLcoreHasEverythingAndHandsNothingOver) {
   const auto lcores = show.table("lcores");
   ASSERT_EQ(lcores.size(), 1u);
   EXPECT_TRUE(lcores[0]["cpu"].is_null());
@@ -87,7 +87,7 @@ TEST_F(ShowTest, OneLcoreHasEverythingAndHandsNothingOver) {
 }
 
 // A request is such a call of the first stage; the ports are silent, so that `receive` only polls.
-TEST_F(ShowTest, StagesSayHowLongACallWithWorkTook) {
+TEST_F(ShowTestTimed, StagesSayHowLongACallWithWorkTook) {
   EXPECT_FALSE(show.table("members").empty());
   ordered_json commands;
   do commands = show.table("stages")[0];
@@ -107,7 +107,7 @@ TEST_F(ShowTest, StagesSayHowLongACallWithWorkTook) {
   EXPECT_EQ(receive["max_us"], 0.0);
 }
 
-TEST_F(ShowTest, JobsAndMembers) {
+TEST_F(ShowTestTimed, JobsAndMembers) {
   const auto jobs = show.table("jobs");
   ASSERT_EQ(jobs.size(), 1u);
   EXPECT_EQ(jobs[0]["job"], 7);
@@ -122,7 +122,7 @@ TEST_F(ShowTest, JobsAndMembers) {
   EXPECT_TRUE(members[2]["silent_ms"].is_null()) << "it was never heard";
 }
 
-TEST_F(ShowTest, CompletionHasTheJobsOfThisRoot) {
+TEST_F(ShowTestTimed, CompletionHasTheJobsOfThisRoot) {
   const auto table = show.table("completion");
   ASSERT_EQ(table.size(), 1u);
   EXPECT_EQ(table[0]["job"], 7);
@@ -132,7 +132,7 @@ TEST_F(ShowTest, CompletionHasTheJobsOfThisRoot) {
   EXPECT_TRUE(show.table("escalated").empty());
 }
 
-TEST_F(ShowTest, AnOpIsNamedByJobAndNumber) {
+TEST_F(ShowTestTimed, AnOpIsNamedByJobAndNumber) {
   const auto error = [&](const char* what) {
     try {
       static_cast<void>(show.table(what));
@@ -152,7 +152,7 @@ TEST_F(ShowTest, AnOpIsNamedByJobAndNumber) {
   EXPECT_THAT(error("ops 99"), testing::HasSubstr("job 99 is not here"));
 }
 
-TEST_F(ShowTest, T22_HoldsOfAllJobsOrTheHistogramOfOne) {
+TEST_F(ShowTestTimed, T22_HoldsOfAllJobsOrTheHistogramOfOne) {
   const auto table = show.table("holds");
   ASSERT_EQ(table.size(), 2u);
   EXPECT_THAT(keys(table[1]),
@@ -168,7 +168,7 @@ TEST_F(ShowTest, T22_HoldsOfAllJobsOrTheHistogramOfOne) {
   EXPECT_THROW(static_cast<void>(show.table("holds x")), std::invalid_argument);
 }
 
-TEST_F(ShowTest, StragglersOfAllJobsOrOfOne) {
+TEST_F(ShowTestTimed, StragglersOfAllJobsOrOfOne) {
   for (const char* what : {"stragglers", "stragglers 7"}) {
     const auto table = show.table(what);
     ASSERT_EQ(table.size(), 3u);
@@ -183,7 +183,7 @@ TEST_F(ShowTest, StragglersOfAllJobsOrOfOne) {
   EXPECT_THROW(static_cast<void>(show.table("stragglers x")), std::invalid_argument);
 }
 
-TEST_F(ShowTest, TreeOfASwitchThatStandsAlone) {
+TEST_F(ShowTestTimed, TreeOfASwitchThatStandsAlone) {
   const auto tree = show.table("tree");
   ASSERT_EQ(tree.size(), 3u);
   EXPECT_THAT(keys(tree[0]), testing::ElementsAre("job", "plane", "node", "is", "index", "of",
@@ -196,7 +196,7 @@ TEST_F(ShowTest, TreeOfASwitchThatStandsAlone) {
   EXPECT_TRUE(tree[1]["refused"].is_null());
 }
 
-TEST_F(ShowTest, AclHasARowForItsDefault) {
+TEST_F(ShowTestTimed, AclHasARowForItsDefault) {
   const auto table = show.table("acl");
   ASSERT_EQ(table.size(), 1u);
   EXPECT_THAT(keys(table[0]), testing::ElementsAre("rule", "action", "frames", "match"));
@@ -204,20 +204,20 @@ TEST_F(ShowTest, AclHasARowForItsDefault) {
   EXPECT_EQ(table[0]["action"], "allow");
 }
 
-TEST_F(ShowTest, NoGroupsWithoutSnooping) {
+TEST_F(ShowTestTimed, NoGroupsWithoutSnooping) {
   EXPECT_TRUE(show.table("groups").empty());
 }
 
-TEST_F(ShowTest, NoNeighboursWithoutLldp) {
+TEST_F(ShowTestTimed, NoNeighboursWithoutLldp) {
   EXPECT_TRUE(show.table("lldp").empty());
 }
 
-TEST_F(ShowTest, ConfigReadsBackAsTheSameConfiguration) {
+TEST_F(ShowTestTimed, ConfigReadsBackAsTheSameConfiguration) {
   const auto text = show.table("config").get<std::string>();
   EXPECT_EQ(text, config::dump(null_config()));
 }
 
-TEST_F(ShowTest, UnknownTablesAreRefusedWithTheAllowedOnes) {
+TEST_F(ShowTestTimed, UnknownTablesAreRefusedWithTheAllowedOnes) {
   try {
     const auto none = show.table("weather");
     FAIL();
@@ -228,7 +228,7 @@ TEST_F(ShowTest, UnknownTablesAreRefusedWithTheAllowedOnes) {
 }
 
 // The loop runs; scrapes and tables come at any time, from other threads.
-TEST_F(ShowTest, Rule16_AReloadIsSeenByAllWhoAsk) {
+TEST_F(ShowTestTimed, Rule16_AReloadIsSeenByAllWhoAsk) {
   const Metrics metrics(sw.get());
   std::atomic<bool> over{false};
   std::thread scraper([&] {

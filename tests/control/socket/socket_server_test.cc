@@ -22,7 +22,7 @@
 namespace tributary::control {
 namespace {
 
-class SocketServerTest : public testing::Test {
+class SocketServerTestTimed : public testing::Test {
  protected:
   static std::string echo(std::string_view line) { return "<" + std::string(line) + ">"; }
   [[nodiscard]] std::string ask(std::string_view bytes) const {
@@ -35,7 +35,7 @@ class SocketServerTest : public testing::Test {
   const std::string path = directory.file("control.sock");
 };
 
-TEST_F(SocketServerTest, AnswersOneLineAConnection) {
+TEST_F(SocketServerTestTimed, AnswersOneLineAConnection) {
   const SocketServer server(path, echo);
   EXPECT_EQ(ask("hello\n"), "<hello>\n");
   EXPECT_EQ(ask("again\nand more\n"), "<again>\n");
@@ -43,7 +43,7 @@ TEST_F(SocketServerTest, AnswersOneLineAConnection) {
   EXPECT_EQ(ask(""), "");
 }
 
-TEST_F(SocketServerTest, LineMayComeInPieces) {
+TEST_F(SocketServerTestTimed, LineMayComeInPieces) {
   const SocketServer server(path, echo);
   SocketClient client(path);
   client.send("one ");
@@ -52,14 +52,14 @@ TEST_F(SocketServerTest, LineMayComeInPieces) {
   EXPECT_EQ(client.receive_all(), "<one line>\n");
 }
 
-TEST_F(SocketServerTest, RequestSizeIsBounded) {
+TEST_F(SocketServerTestTimed, RequestSizeIsBounded) {
   const SocketServer server(path, echo);
   EXPECT_THAT(ask(std::string(SocketServer::kMostRequestBytes + 1, 'x')),
               testing::HasSubstr("longer than 4096 bytes"));
   EXPECT_EQ(ask(std::string(4000, 'x') + "\n").size(), 4003u);
 }
 
-TEST_F(SocketServerTest, LargeRepliesArriveWhole) {
+TEST_F(SocketServerTestTimed, LargeRepliesArriveWhole) {
   const SocketServer server(path, [](std::string_view) { return std::string(5'000'000, 'y'); });
   EXPECT_EQ(ask("\n").size(), 5'000'001u);
 }
@@ -69,7 +69,7 @@ constexpr auto kAtOnce = std::chrono::milliseconds(0);
 constexpr int kPatienceMs = 30'000;
 
 // With the deadlines an hour away: a client that waits for the silent one waits for ever.
-TEST_F(SocketServerTest, ASilentClientKeepsNobodyWaiting) {
+TEST_F(SocketServerTestTimed, ASilentClientKeepsNobodyWaiting) {
   const SocketServer server(path, echo, {.limits = {.request = kNever, .reply = kNever}});
   SocketClient silent(path);
   SocketClient slow(path);
@@ -81,7 +81,7 @@ TEST_F(SocketServerTest, ASilentClientKeepsNobodyWaiting) {
   EXPECT_EQ(silent.receive_all(), "<at last>\n");
 }
 
-TEST_F(SocketServerTest, OneWhoDoesNotTakeItsReplyKeepsNobodyWaiting) {
+TEST_F(SocketServerTestTimed, OneWhoDoesNotTakeItsReplyKeepsNobodyWaiting) {
   const SocketServer server(path,
                             [](std::string_view line) {
                               return line == "much" ? std::string(5'000'000, 'y')
@@ -94,7 +94,7 @@ TEST_F(SocketServerTest, OneWhoDoesNotTakeItsReplyKeepsNobodyWaiting) {
   EXPECT_EQ(deaf.receive_all().size(), 5'000'001u);
 }
 
-TEST_F(SocketServerTest, AnswersWhereNoDescriptorIsLeft) {
+TEST_F(SocketServerTestTimed, AnswersWhereNoDescriptorIsLeft) {
   const SocketServer server(path, echo);
   const int of_the_client = open("/dev/null", O_RDONLY | O_CLOEXEC);
   const testbed::NoDescriptors none;
@@ -107,7 +107,7 @@ TEST_F(SocketServerTest, AnswersWhereNoDescriptorIsLeft) {
   }
 }
 
-TEST_F(SocketServerTest, ARequestHasOneDeadlineHoweverItsBytesCome) {
+TEST_F(SocketServerTestTimed, ARequestHasOneDeadlineHoweverItsBytesCome) {
   const SocketServer server(path, echo, {.limits = {.request = std::chrono::milliseconds(50)}});
   SocketClient silent(path);
   EXPECT_EQ(silent.receive_all(), "");
@@ -117,7 +117,7 @@ TEST_F(SocketServerTest, ARequestHasOneDeadlineHoweverItsBytesCome) {
   EXPECT_LT(bytes, 2000) << "each byte has bought it more time";
 }
 
-TEST_F(SocketServerTest, AReplyHasADeadlineToo) {
+TEST_F(SocketServerTestTimed, AReplyHasADeadlineToo) {
   const SocketServer server(path, [](std::string_view) { return std::string(5'000'000, 'y'); },
                             {.limits = {.reply = std::chrono::milliseconds(50)}});
   SocketClient deaf(path);
@@ -126,7 +126,7 @@ TEST_F(SocketServerTest, AReplyHasADeadlineToo) {
   EXPECT_LT(deaf.receive_all().size(), 5'000'001u);
 }
 
-TEST_F(SocketServerTest, ANewcomerTakesThePlaceOfWhoIsSilentForLongest) {
+TEST_F(SocketServerTestTimed, ANewcomerTakesThePlaceOfWhoIsSilentForLongest) {
   const SocketServer server(
       path, echo,
       {.limits = {.connections = 4, .request = kNever, .reply = kNever, .grace = kAtOnce}});
@@ -142,7 +142,7 @@ TEST_F(SocketServerTest, ANewcomerTakesThePlaceOfWhoIsSilentForLongest) {
 }
 
 // More than there can be, and no client is sent away that has only just come.
-TEST_F(SocketServerTest, ManyClientsAtOnceAreAllAnswered) {
+TEST_F(SocketServerTestTimed, ManyClientsAtOnceAreAllAnswered) {
   const SocketServer server(
       path, echo,
       {.limits = {.connections = 8, .request = kNever, .reply = kNever, .grace = kNever}});
@@ -181,7 +181,7 @@ class LongRequests {
   std::mutex mutex_;
 };
 
-TEST_F(SocketServerTest, WhoAsksDoesNotWaitForWhatTakesLong) {
+TEST_F(SocketServerTestTimed, WhoAsksDoesNotWaitForWhatTakesLong) {
   LongRequests requests;
   const SocketServer server(
       path, [&](std::string_view line) { return requests.handle(line); }, requests.options(2));
@@ -199,7 +199,7 @@ TEST_F(SocketServerTest, WhoAsksDoesNotWaitForWhatTakesLong) {
   EXPECT_EQ(first.receive_all(), "long 1\n");
 }
 
-TEST_F(SocketServerTest, AClientThatDoesNotWaitForItsAnswerHarmsNobody) {
+TEST_F(SocketServerTestTimed, AClientThatDoesNotWaitForItsAnswerHarmsNobody) {
   LongRequests requests;
   const SocketServer server(
       path, [&](std::string_view line) { return requests.handle(line); }, requests.options(2));
@@ -213,7 +213,7 @@ TEST_F(SocketServerTest, AClientThatDoesNotWaitForItsAnswerHarmsNobody) {
   EXPECT_EQ(ask("hello\n"), "quick\n");
 }
 
-TEST_F(SocketServerTest, AConnectionCanBeTakenOver) {
+TEST_F(SocketServerTestTimed, AConnectionCanBeTakenOver) {
   std::promise<int> taken;
   const SocketServer server(path, echo, {.takeover = [&](std::string_view line, int connection) {
                               if (line != "stream") return false;
@@ -231,7 +231,7 @@ TEST_F(SocketServerTest, AConnectionCanBeTakenOver) {
   EXPECT_EQ(client.receive_all(), "data");
 }
 
-TEST_F(SocketServerTest, TheEndWaitsForTheAnswerThatIsUnderWay) {
+TEST_F(SocketServerTestTimed, TheEndWaitsForTheAnswerThatIsUnderWay) {
   std::promise<void> begun;
   std::promise<void> leave;
   auto server = std::make_unique<SocketServer>(path, [&](std::string_view) {
@@ -248,7 +248,7 @@ TEST_F(SocketServerTest, TheEndWaitsForTheAnswerThatIsUnderWay) {
   EXPECT_EQ(client.receive_all(), "done\n");
 }
 
-TEST_F(SocketServerTest, FileIsForOwnerAndGroupAndGoesAtTheEnd) {
+TEST_F(SocketServerTestTimed, FileIsForOwnerAndGroupAndGoesAtTheEnd) {
   {
     const SocketServer server(path, echo);
     struct stat status {};
@@ -258,7 +258,7 @@ TEST_F(SocketServerTest, FileIsForOwnerAndGroupAndGoesAtTheEnd) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-TEST_F(SocketServerTest, StaleFileIsReplacedALiveOneIsNot) {
+TEST_F(SocketServerTestTimed, StaleFileIsReplacedALiveOneIsNot) {
   {
     // The rest of a killed process: bound, without a listener.
     sockaddr_un address{};
@@ -280,13 +280,13 @@ TEST_F(SocketServerTest, StaleFileIsReplacedALiveOneIsNot) {
   EXPECT_EQ(ask("still here\n"), "<still here>\n");
 }
 
-TEST_F(SocketServerTest, NeverRemovesAnotherKindOfFile) {
+TEST_F(SocketServerTestTimed, NeverRemovesAnotherKindOfFile) {
   std::ofstream(path) << "data";
   EXPECT_THROW(SocketServer(path, echo), std::runtime_error);
   EXPECT_TRUE(std::filesystem::exists(path));
 }
 
-TEST_F(SocketServerTest, ErrorsNameThePath) {
+TEST_F(SocketServerTestTimed, ErrorsNameThePath) {
   const std::string nowhere = path + ".d/x.sock";
   try {
     const SocketServer server(nowhere, echo);

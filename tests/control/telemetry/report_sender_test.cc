@@ -52,7 +52,7 @@ class Server {
   int port_ = 0;
 };
 
-class Reports : public testing::Test {
+class ReportsTimed : public testing::Test {
  protected:
   static config::SwitchConfig switch_config() {
     auto config = null_config();
@@ -75,7 +75,7 @@ class Reports : public testing::Test {
   Server server;
 };
 
-TEST_F(Reports, C6_RecordsShareDatagramsAndTheSequenceGoesOn) {
+TEST_F(ReportsTimed, C6_RecordsShareDatagramsAndTheSequenceGoesOn) {
   ReportSender sender(kNode, server.address());
   EXPECT_EQ(sender.drain(3, telemetry()), 0u) << "nothing is sent of nothing";
   constexpr std::uint16_t kRecords = 9;
@@ -105,7 +105,7 @@ TEST_F(Reports, C6_RecordsShareDatagramsAndTheSequenceGoesOn) {
   EXPECT_EQ(telemetry().report_counters().refused.get(), 0u);
 }
 
-TEST_F(Reports, C6_WithAKeyEachDatagramIsSignedAndItsSequenceGrows) {
+TEST_F(ReportsTimed, C6_WithAKeyEachDatagramIsSignedAndItsSequenceGrows) {
   const test::KeyFile file;
   const ReportKey key(file.path());
   std::uint64_t before = 0;
@@ -131,7 +131,7 @@ TEST_F(Reports, C6_WithAKeyEachDatagramIsSignedAndItsSequenceGrows) {
   }
 }
 
-TEST_F(Reports, AServerThatCannotBeReachedCostsItsReportsAlone) {
+TEST_F(ReportsTimed, AServerThatCannotBeReachedCostsItsReportsAlone) {
   ReportSender sender(kNode, "255.255.255.255:9");  // broadcast, which the kernel refuses
   record(1, 0);
   EXPECT_EQ(sender.drain(0, telemetry()), 1u);
@@ -139,7 +139,7 @@ TEST_F(Reports, AServerThatCannotBeReachedCostsItsReportsAlone) {
   EXPECT_EQ(telemetry().report_counters().datagrams.get(), 0u);
 }
 
-TEST_F(Reports, AnAddressThatIsNoneIsRefused) {
+TEST_F(ReportsTimed, AnAddressThatIsNoneIsRefused) {
   for (const char* bad : {"nowhere:1", "10.0.0.9", "10.0.0.9:x"})
     EXPECT_THROW(ReportSender(kNode, bad), std::runtime_error) << bad;
   EXPECT_NO_THROW(ReportSender(kNode, "[::1]:9"));

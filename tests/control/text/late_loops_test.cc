@@ -113,7 +113,7 @@ const std::vector<std::string> kOfNobody = {"ports",    "buffers",   "drops",  "
                                             "handover", "fragments", "config", "routes",
                                             "stages 0", "stages 1"};
 
-class LateLoops : public testing::Test {
+class LateLoopsTimed : public testing::Test {
  protected:
   std::vector<int> column(const std::string& table, const char* name = "job") {
     std::vector<int> out;
@@ -157,7 +157,7 @@ class LateLoops : public testing::Test {
   Show show{sw->get()};
 };
 
-TEST_F(LateLoops, O1_ShowLeavesOutWhatALateLoopHasAndSaysSo) {
+TEST_F(LateLoopsTimed, O1_ShowLeavesOutWhatALateLoopHasAndSaysSo) {
   LateChange late(sw->get(), 1, after());
   EXPECT_THAT(late.change.late, HasSubstr("did not answer"));
   const auto of_one =
@@ -195,7 +195,7 @@ TEST_F(LateLoops, O1_ShowLeavesOutWhatALateLoopHasAndSaysSo) {
 }
 
 // Series of its jobs, and sums that would go down without it.
-TEST_F(LateLoops, O1_MetricsLeaveOutWhatALateLoopHasAndSaySo) {
+TEST_F(LateLoopsTimed, O1_MetricsLeaveOutWhatALateLoopHasAndSaySo) {
   const auto late_ones = [](const std::map<std::string, prometheus::MetricFamily>& all) {
     std::vector<double> out;
     for (const auto& metric : all.at("tributary_loop_late").metric)
@@ -231,7 +231,7 @@ TEST_F(LateLoops, O1_MetricsLeaveOutWhatALateLoopHasAndSaySo) {
 }
 
 // It keeps the addresses and the groups that are shown.
-TEST_F(LateLoops, O1_WhatTheFirstLoopKeepsForAllIsLeftOutWhileItIsLate) {
+TEST_F(LateLoopsTimed, O1_WhatTheFirstLoopKeepsForAllIsLeftOutWhileItIsLate) {
   LateChange late(sw->get(), 0, after());
   for (const auto* tables : {&kOfLoops, &kOfTheFirst})
     for (const std::string& table : *tables)
@@ -245,7 +245,7 @@ TEST_F(LateLoops, O1_WhatTheFirstLoopKeepsForAllIsLeftOutWhileItIsLate) {
 }
 
 // A request that would have to wait for it holds up no other.
-TEST_F(LateLoops, WhatNeedsALateLoopIsRefusedAtOnce) {
+TEST_F(LateLoopsTimed, WhatNeedsALateLoopIsRefusedAtOnce) {
   LateChange late(sw->get(), 1, after());
   EXPECT_THAT(refusal_of([&] {
                 exclude_rank(sw->get(), {7, 1, true, std::nullopt}, [](const std::string&) {});
@@ -259,7 +259,7 @@ TEST_F(LateLoops, WhatNeedsALateLoopIsRefusedAtOnce) {
 
 // For ThreadSanitizer, too: neither when it falls behind nor when it catches up is anything looked
 // at that it exchanges.
-TEST_F(LateLoops, Rule16_WhoLooksWhileALoopIsLateDisturbsNobody) {
+TEST_F(LateLoopsTimed, Rule16_WhoLooksWhileALoopIsLateDisturbsNobody) {
   std::atomic<bool> over{false};
   std::thread reader([&] {
     while (!over.load()) try {
@@ -287,7 +287,7 @@ TEST_F(LateLoops, Rule16_WhoLooksWhileALoopIsLateDisturbsNobody) {
 
 // All that was replaced goes back to who it came from, before that goes: jobs that came with a
 // change have memory of their engine's reserve. For AddressSanitizer.
-TEST_F(LateLoops, ASwitchEndsWithAChangeThatALoopWasLateFor) {
+TEST_F(LateLoopsTimed, ASwitchEndsWithAChangeThatALoopWasLateFor) {
   ASSERT_EQ(sw->get().apply(after()).late, "");
   LateChange late(sw->get(), 1, before());
   late.go_on();
@@ -295,7 +295,7 @@ TEST_F(LateLoops, ASwitchEndsWithAChangeThatALoopWasLateFor) {
   sw.reset();
 }
 
-TEST_F(LateLoops, ASwitchEndsWithAChangeThatALoopIsLateFor) {
+TEST_F(LateLoopsTimed, ASwitchEndsWithAChangeThatALoopIsLateFor) {
   ASSERT_EQ(sw->get().apply(after()).late, "");
   LateChange late(sw->get(), 1, before());
   // It takes its part of the change, or ends before.

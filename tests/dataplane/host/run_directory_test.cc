@@ -23,12 +23,12 @@ int dead_pid() {
   return child;
 }
 
-class RunDirectory : public testing::Test {
+class RunDirectoryTimed : public testing::Test {
  public:
-  ~RunDirectory() override { fs::remove_all(parent); }
+  ~RunDirectoryTimed() override { fs::remove_all(parent); }
 
  protected:
-  RunDirectory() {
+  RunDirectoryTimed() {
     std::string pattern = testing::TempDir() + "tributary-XXXXXX";
     parent = mkdtemp(pattern.data());
   }
@@ -53,7 +53,7 @@ class RunDirectory : public testing::Test {
   fs::path parent;
 };
 
-TEST_F(RunDirectory, IsRefusedWithTheSystemsReasonWhereNothingCanBeMade) {
+TEST_F(RunDirectoryTimed, IsRefusedWithTheSystemsReasonWhereNothingCanBeMade) {
   EXPECT_NO_THROW(check_run_directory(parent));
   EXPECT_TRUE(fs::is_empty(parent / "dpdk")) << "the probe goes";
   EXPECT_NO_THROW(check_run_directory(parent)) << "it may be there";
@@ -67,20 +67,20 @@ TEST_F(RunDirectory, IsRefusedWithTheSystemsReasonWhereNothingCanBeMade) {
   }
 }
 
-TEST_F(RunDirectory, OfAKilledProcessGoes) {
+TEST_F(RunDirectoryTimed, OfAKilledProcessGoes) {
   const auto left = make(run_directory_name(dead_pid()));
   close(bind_socket(left / "dpdk_telemetry.v2", true));
   remove_stale_run_directories(parent);
   EXPECT_FALSE(fs::exists(left));
 }
 
-TEST_F(RunDirectory, OfALivingProcessStays) {
+TEST_F(RunDirectoryTimed, OfALivingProcessStays) {
   const auto own = make(run_directory_name(getpid()));
   remove_stale_run_directories(parent);
   EXPECT_TRUE(fs::exists(own));
 }
 
-TEST_F(RunDirectory, AnsweredSocketStays) {
+TEST_F(RunDirectoryTimed, AnsweredSocketStays) {
   const auto other = make(run_directory_name(dead_pid()));  // id of another PID namespace
   const int fd = bind_socket(other / "dpdk_telemetry.v2", true);
   remove_stale_run_directories(parent);
@@ -88,7 +88,7 @@ TEST_F(RunDirectory, AnsweredSocketStays) {
   close(fd);
 }
 
-TEST_F(RunDirectory, OnlyItsOwnKindIsTouched) {
+TEST_F(RunDirectoryTimed, OnlyItsOwnKindIsTouched) {
   const std::string dead = std::to_string(dead_pid());
   for (const auto& name : {std::string("rte"), "tributary-x" + dead, "tributary-" + dead + "x",
                            std::string("tributary-"), "other-" + dead})

@@ -12,7 +12,7 @@
 namespace tributary::dataplane {
 namespace {
 
-class StaleSocket : public ::testing::TestWithParam<int> {
+class StaleSocketTimed : public ::testing::TestWithParam<int> {
  protected:
   void SetUp() override {
     std::string pattern = std::filesystem::temp_directory_path() / "tributary-stale-XXXXXX";
@@ -37,16 +37,16 @@ class StaleSocket : public ::testing::TestWithParam<int> {
   std::filesystem::path directory_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Kinds, StaleSocket, ::testing::Values(SOCK_SEQPACKET, SOCK_STREAM));
+INSTANTIATE_TEST_SUITE_P(Kinds, StaleSocketTimed, ::testing::Values(SOCK_SEQPACKET, SOCK_STREAM));
 
-TEST_P(StaleSocket, LeftBehindByTheDeadIsRemoved) {
+TEST_P(StaleSocketTimed, LeftBehindByTheDeadIsRemoved) {
   close(listen_at_path());
   ASSERT_TRUE(std::filesystem::exists(path()));
   EXPECT_TRUE(remove_stale_socket(path()));
   EXPECT_FALSE(std::filesystem::exists(path()));
 }
 
-TEST_P(StaleSocket, LivingServerStaysAndNoticesNothing) {
+TEST_P(StaleSocketTimed, LivingServerStaysAndNoticesNothing) {
   const int fd = listen_at_path();
   EXPECT_FALSE(remove_stale_socket(path()));
   EXPECT_TRUE(std::filesystem::exists(path()));
@@ -54,7 +54,7 @@ TEST_P(StaleSocket, LivingServerStaysAndNoticesNothing) {
   close(fd);
 }
 
-TEST_P(StaleSocket, WhatIsNoSocketStays) {
+TEST_P(StaleSocketTimed, WhatIsNoSocketStays) {
   EXPECT_FALSE(remove_stale_socket(path()));
   std::ofstream(path()) << "precious";
   EXPECT_FALSE(remove_stale_socket(path()));

@@ -11,7 +11,7 @@ namespace {
 
 constexpr Duration kLong = Duration::seconds(60);
 
-TEST(Mailbox, ManyAskersGetTheirOwnAnswers) {
+TEST(MailboxTimed, ManyAskersGetTheirOwnAnswers) {
   Mailbox mailbox;
   std::atomic<bool> stop{false};
   std::thread loop([&] {
@@ -35,7 +35,7 @@ TEST(Mailbox, ManyAskersGetTheirOwnAnswers) {
   EXPECT_EQ(right.load(), 400);
 }
 
-TEST(Mailbox, AskerGivesUpAndTheRequestStillOwnsWhatItNeeds) {
+TEST(MailboxTimed, AskerGivesUpAndTheRequestStillOwnsWhatItNeeds) {
   Mailbox mailbox;
   auto ran = std::make_shared<bool>(false);
   EXPECT_THROW(mailbox.ask([ran](Instant) { *ran = true; }, Duration()), std::runtime_error);
@@ -45,7 +45,7 @@ TEST(Mailbox, AskerGivesUpAndTheRequestStillOwnsWhatItNeeds) {
   EXPECT_EQ(ran.use_count(), 1);
 }
 
-TEST(Mailbox, IsBoundedAndSoIsATurnsShare) {
+TEST(MailboxTimed, IsBoundedAndSoIsATurnsShare) {
   Mailbox mailbox;
   int ran = 0;
   for (std::size_t i = 0; i < Mailbox::kCapacity; ++i)
@@ -61,7 +61,7 @@ TEST(Mailbox, IsBoundedAndSoIsATurnsShare) {
 }
 
 // However many of others wait, and behind them.
-TEST(Mailbox, WhatIsAssuredOfItsPlaceHasIt) {
+TEST(MailboxTimed, WhatIsAssuredOfItsPlaceHasIt) {
   Mailbox mailbox;
   std::vector<int> ran;
   const auto post = [&](int id) {
@@ -83,7 +83,7 @@ TEST(Mailbox, WhatIsAssuredOfItsPlaceHasIt) {
   EXPECT_THROW(post(0), std::runtime_error);
 }
 
-TEST(Mailbox, ErrorsReachTheAsker) {
+TEST(MailboxTimed, ErrorsReachTheAsker) {
   Mailbox mailbox;
   std::thread loop([&] {
     while (mailbox.drain(Instant()) == 0) std::this_thread::yield();

@@ -54,7 +54,7 @@ std::size_t known(RingSwitch& sw, std::size_t lcore) {
   return rows.size();
 }
 
-class LateLoops : public testing::Test {
+class LateLoopsTimed : public testing::Test {
  protected:
   static config::SwitchConfig start() {
     auto file = with_job(2);
@@ -79,7 +79,7 @@ class LateLoops : public testing::Test {
 };
 
 // All of its steps are there when it wakes up, and what others wait for in them.
-TEST_F(LateLoops, ALoopWithAFullMailboxComesToAChangeOfPortsWhenItWakesUp) {
+TEST_F(LateLoopsTimed, ALoopWithAFullMailboxComesToAChangeOfPortsWhenItWakesUp) {
   fill(sw.packet_loop(0).mailbox());
   auto next = file;
   next.ports[0].lcores = {1};
@@ -99,7 +99,7 @@ TEST_F(LateLoops, ALoopWithAFullMailboxComesToAChangeOfPortsWhenItWakesUp) {
   EXPECT_EQ(sw.sent(1).size(), 1u);
 }
 
-TEST_F(LateLoops, ALoopWithAFullMailboxComesToAChangeOfJobsWhenItWakesUp) {
+TEST_F(LateLoopsTimed, ALoopWithAFullMailboxComesToAChangeOfJobsWhenItWakesUp) {
   for (const auto& packet_loop : sw.packet_loops()) fill(packet_loop->mailbox());
   auto next = file;
   next.jobs[0].deadline = Duration::seconds(7);
@@ -116,7 +116,7 @@ TEST_F(LateLoops, ALoopWithAFullMailboxComesToAChangeOfJobsWhenItWakesUp) {
 }
 
 // What waits there of a change is bounded: the next one is refused before it begins.
-TEST_F(LateLoops, TheNextChangeHasToWaitUntilAllAreThrough) {
+TEST_F(LateLoopsTimed, TheNextChangeHasToWaitUntilAllAreThrough) {
   auto next = file;
   next.ports[0].lcores = {1};
   const auto prepared = prepare(sw, next);
@@ -128,7 +128,7 @@ TEST_F(LateLoops, TheNextChangeHasToWaitUntilAllAreThrough) {
   EXPECT_THAT(polled(sw, 1), ElementsAre(0, 1, 2));
 }
 
-TEST_F(LateLoops, ALoopIsLateUntilItHasTakenAllStepsThatItHasBeenTold) {
+TEST_F(LateLoopsTimed, ALoopIsLateUntilItHasTakenAllStepsThatItHasBeenTold) {
   auto next = file;
   next.ports[0].lcores = {1};
   fill(sw.packet_loop(1).mailbox());
@@ -152,7 +152,7 @@ TEST_F(LateLoops, ALoopIsLateUntilItHasTakenAllStepsThatItHasBeenTold) {
 
 // Until it comes to the change it goes by the rules before, and tells the others so, who have
 // forgotten them already.
-TEST_F(LateLoops, WhatALateLoopHasToldIsForgottenWhenItIsThrough) {
+TEST_F(LateLoopsTimed, WhatALateLoopHasToldIsForgottenWhenItIsThrough) {
   auto next = file;
   next.ports[0].vlan = {.mode = config::VlanMode::access, .id = 10, .allowed = {}, .native = {}};
   fill(sw.packet_loop(0).mailbox());

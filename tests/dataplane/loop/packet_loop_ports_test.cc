@@ -9,9 +9,9 @@
 namespace tributary::dataplane {
 namespace {
 
-class WorkerPorts : public testing::TestWithParam<std::size_t> {};
+class WorkerPortsTimed : public testing::TestWithParam<std::size_t> {};
 
-TEST_P(WorkerPorts, APortComesAndGoesWhileOthersLoseNothing) {
+TEST_P(WorkerPortsTimed, APortComesAndGoesWhileOthersLoseNothing) {
   auto file = with_lcores(GetParam(), 3);
   RingSwitch sw(file);
   // Hosts 1 and 2, behind ports 0 and 1, who know each other.
@@ -68,11 +68,11 @@ TEST_P(WorkerPorts, APortComesAndGoesWhileOthersLoseNothing) {
   EXPECT_EQ(sw.buffers_in_use(), 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Lcores, WorkerPorts, testing::Values(1u, 2u, 3u));
+INSTANTIATE_TEST_SUITE_P(Lcores, WorkerPortsTimed, testing::Values(1u, 2u, 3u));
 
 // Counters are read beside a loop that comes late to a change: what was there stays as it is as
 // long as the change. For ThreadSanitizer, too.
-TEST(PortSteps, O1_WhoReadsCountersReadsThoseOfOnePort) {
+TEST(PortStepsTimed, O1_WhoReadsCountersReadsThoseOfOnePort) {
   auto file = with_lcores(2, 3);
   RingSwitch sw(file);
   auto other = file;
@@ -112,7 +112,7 @@ TEST(PortSteps, O1_WhoReadsCountersReadsThoseOfOnePort) {
 
 // A change that comes late, while a thread reads: the old list stays as it is as long as the
 // change.
-TEST(PortSteps, O1_WhoReadsQueuesKeepsThemThroughAChange) {
+TEST(PortStepsTimed, O1_WhoReadsQueuesKeepsThemThroughAChange) {
   auto file = with_lcores(2, 3);
   for (auto& port : file.ports) port.lcores = {0};
   RingSwitch sw(file);
@@ -133,7 +133,7 @@ TEST(PortSteps, O1_WhoReadsQueuesKeepsThemThroughAChange) {
   EXPECT_EQ(ports(sw.packet_loop(0).queues()), (std::vector<std::uint16_t>{1, 2}));
 }
 
-TEST(PortSteps, QueuesMoveAndLoseNothing) {
+TEST(PortStepsTimed, QueuesMoveAndLoseNothing) {
   auto file = with_lcores(3, 3);
   file.ports[0].queues = 2;
   file.ports[0].lcores = {0, 1};
@@ -182,7 +182,7 @@ TEST(PortSteps, QueuesMoveAndLoseNothing) {
 }
 
 // What has waited for the old lcore's queue goes over to the new one.
-TEST(PortSteps, WhatWaitsForASlowPortIsHandedOn) {
+TEST(PortStepsTimed, WhatWaitsForASlowPortIsHandedOn) {
   auto file = with_lcores(2, 2);
   file.ports[1].lcores = {1};
   file.ports[0].lcores = {1};
@@ -207,7 +207,7 @@ TEST(PortSteps, WhatWaitsForASlowPortIsHandedOn) {
 
 // A loop that is silent in the middle of it keeps the others from polling what it may still poll;
 // when it wakes up, all of them go on by themselves.
-TEST(PortSteps, NobodyTakesWhatASilentLoopMayStillHave) {
+TEST(PortStepsTimed, NobodyTakesWhatASilentLoopMayStillHave) {
   auto file = with_lcores(2, 2);
   file.ports[0].lcores = {0};
   file.ports[1].lcores = {1};
@@ -243,7 +243,7 @@ TEST(PortSteps, NobodyTakesWhatASilentLoopMayStillHave) {
 
 // T1, rule 16: the ranks that are left need not wait for a lease, and the one that went may come
 // back through another port at once.
-TEST_P(WorkerPorts, MembersBehindAPortThatGoesEndTheEpoch) {
+TEST_P(WorkerPortsTimed, MembersBehindAPortThatGoesEndTheEpoch) {
   auto file = with_job(GetParam());
   RingSwitch sw(file);
   const std::vector<TestWorker> ranks = begin_two_ranks(sw);
@@ -276,7 +276,7 @@ TEST_P(WorkerPorts, MembersBehindAPortThatGoesEndTheEpoch) {
 }
 
 // A rank may be tied to a port that comes with its job.
-TEST_P(WorkerPorts, AJobThatComesMayNameAPortThatComes) {
+TEST_P(WorkerPortsTimed, AJobThatComesMayNameAPortThatComes) {
   auto file = with_job(GetParam());
   file.memory.reserve_megabytes = 4;
   const auto job = file.jobs[0];
@@ -298,7 +298,7 @@ TEST_P(WorkerPorts, AJobThatComesMayNameAPortThatComes) {
   EXPECT_EQ(last_packet(sw.sent(3))->type, wire::PacketType::start);
 }
 
-TEST(PortSteps, ACaptureOfAPortDoesNotShowTheNextOneThere) {
+TEST(PortStepsTimed, ACaptureOfAPortDoesNotShowTheNextOneThere) {
   auto file = with_lcores(1, 3);
   RingSwitch sw(file);
   auto wish = std::make_shared<CaptureWish>();

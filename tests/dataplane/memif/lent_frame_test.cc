@@ -206,7 +206,7 @@ class MemorySwitch {
   std::vector<std::unique_ptr<worker::MemifControl>> controls_;
 };
 
-TEST(InPlace, T14_SumsAreMadeOfPacketsWithoutChecksums) {
+TEST(InPlaceTimed, T14_SumsAreMadeOfPacketsWithoutChecksums) {
   MemorySwitch sw;
   ASSERT_TRUE(sw.agreed());
   sw.join();
@@ -224,7 +224,7 @@ TEST(InPlace, T14_SumsAreMadeOfPacketsWithoutChecksums) {
   }
 }
 
-TEST(InPlace, T14_ResultsAreWrittenOnceForRanksThatHaveMappedThem) {
+TEST(InPlaceTimed, T14_ResultsAreWrittenOnceForRanksThatHaveMappedThem) {
   MemorySwitch sw;
   sw.join();
   sw.sum(0, 1, 20);
@@ -246,7 +246,7 @@ TEST(InPlace, T14_ResultsAreWrittenOnceForRanksThatHaveMappedThem) {
 }
 
 // Whoever has asked for a result by itself gets a copy.
-TEST(InPlace, AProbeIsAnsweredByACopy) {
+TEST(InPlaceTimed, AProbeIsAnsweredByACopy) {
   MemorySwitch sw;
   sw.join();
   sw.map_results(0);
@@ -261,7 +261,7 @@ TEST(InPlace, AProbeIsAnsweredByACopy) {
   EXPECT_EQ(checksum, 0);
 }
 
-TEST(InPlace, MemoryForResultsIsForLongChunksBehindMemifServers) {
+TEST(InPlaceTimed, MemoryForResultsIsForLongChunksBehindMemifServers) {
   config::SwitchConfig config = job_config(wire::Integrity::udp_checksum);
   EXPECT_EQ(ResultRegions(config).of(kJob), nullptr) << "no port is a memif server";
   config.ports[0].devargs = "net_memif0,role=server,id=0";
@@ -279,7 +279,7 @@ TEST(InPlace, MemoryForResultsIsForLongChunksBehindMemifServers) {
   EXPECT_EQ(ResultRegions(config).of(kJob), nullptr);
 }
 
-TEST(InPlace, C1_WhatAClientChangesMeanwhileSpoilsItsOwnPartAlone) {
+TEST(InPlaceTimed, C1_WhatAClientChangesMeanwhileSpoilsItsOwnPartAlone) {
   MemorySwitch sw;
   sw.join();
   std::atomic<std::byte*> at{nullptr};
@@ -312,7 +312,7 @@ TEST(InPlace, C1_WhatAClientChangesMeanwhileSpoilsItsOwnPartAlone) {
   client.join();
 }
 
-TEST(InPlace, T14_IntegrityAlwaysKeepsTheChecksums) {
+TEST(InPlaceTimed, T14_IntegrityAlwaysKeepsTheChecksums) {
   MemorySwitch sw(wire::Integrity::always);
   sw.join();
   sw.write(0, sw.ranks[0].contribution(0, values(1)));
@@ -323,7 +323,7 @@ TEST(InPlace, T14_IntegrityAlwaysKeepsTheChecksums) {
   EXPECT_NE(checksum, 0);
 }
 
-TEST(InPlace, AClientThatHasNotAgreedNeedsAChecksum) {
+TEST(InPlaceTimed, AClientThatHasNotAgreedNeedsAChecksum) {
   MemorySwitch sw(wire::Integrity::udp_checksum, false);
   ASSERT_FALSE(sw.agreed());
   sw.join();
@@ -338,7 +338,7 @@ TEST(InPlace, AClientThatHasNotAgreedNeedsAChecksum) {
   EXPECT_NE(checksum, 0);
 }
 
-TEST(InPlace, PacketsWithAChecksumOrACrcAreCheckedAsEver) {
+TEST(InPlaceTimed, PacketsWithAChecksumOrACrcAreCheckedAsEver) {
   MemorySwitch sw;
   sw.join();
   Bytes wrong = sw.ranks[0].contribution(0, values(1));
@@ -358,7 +358,7 @@ TEST(InPlace, PacketsWithAChecksumOrACrcAreCheckedAsEver) {
   EXPECT_EQ(sw.result(0, checksum), values(21));
 }
 
-TEST(InPlace, FramesToOthersArriveWhole) {
+TEST(InPlaceTimed, FramesToOthersArriveWhole) {
   MemorySwitch sw;
   Bytes frame(1400);
   for (std::size_t i = 0; i < frame.size(); ++i) frame[i] = static_cast<std::byte>(i * 7);
@@ -373,7 +373,7 @@ TEST(InPlace, FramesToOthersArriveWhole) {
 }
 
 // A contribution to the same ports of another host: forwarded, elements and all.
-TEST(InPlace, AContributionToAnotherSwitchIsForwardedWhole) {
+TEST(InPlaceTimed, AContributionToAnotherSwitchIsForwardedWhole) {
   MemorySwitch sw;
   sw.ranks[0].epoch = 3;
   Bytes frame = without_checksum(sw.ranks[0].contribution(0, values(77)));
@@ -384,7 +384,7 @@ TEST(InPlace, AContributionToAnotherSwitchIsForwardedWhole) {
   EXPECT_EQ(sw.read(1), std::vector<Bytes>{frame});
 }
 
-TEST(InPlace, ABareContributionIsToldByItsHead) {
+TEST(InPlaceTimed, ABareContributionIsToldByItsHead) {
   const config::SwitchConfig config = job_config(wire::Integrity::udp_checksum);
   TestWorker rank(config, kJob, 0, 2);
   const Bytes good = without_checksum(rank.contribution(0, values(1)));

@@ -9,7 +9,7 @@
 namespace tributary::dataplane {
 namespace {
 
-TEST(Lent, WhatIsNotThereIsNotUsed) {
+TEST(LentTimed, WhatIsNotThereIsNotUsed) {
   Lent<int> lent;
   EXPECT_FALSE(lent.use([](int&) { FAIL(); }));
   int thing = 1;
@@ -20,7 +20,7 @@ TEST(Lent, WhatIsNotThereIsNotUsed) {
   EXPECT_FALSE(lent.use([](int&) { FAIL(); }));
 }
 
-TEST(Lent, C1_IsTakenBackBetweenTwoTurns) {
+TEST(LentTimed, C1_IsTakenBackBetweenTwoTurns) {
   Lent<int> lent;
   int thing = 1;
   lent.lend(thing);
@@ -46,7 +46,7 @@ TEST(Lent, C1_IsTakenBackBetweenTwoTurns) {
   user.join();
 }
 
-TEST(Lent, ATurnMayGoOn) {
+TEST(LentTimed, ATurnMayGoOn) {
   Lent<int> lent;
   EXPECT_EQ(lent.begin(), nullptr);
   lent.take_back();  // there is no turn
@@ -67,7 +67,7 @@ TEST(Lent, ATurnMayGoOn) {
   owner.join();
 }
 
-TEST(Lent, GivesAndTakesWhileItIsUsed) {
+TEST(LentTimed, GivesAndTakesWhileItIsUsed) {
   Lent<int> lent;
   std::atomic<bool> stop{false};
   std::thread user([&] {

@@ -22,7 +22,7 @@ std::string refusal(MemifOffer offer) {
   return "accepted";
 }
 
-TEST(MemifConnection, BeginsWithEmptyRings) {
+TEST(MemifConnectionTimed, BeginsWithEmptyRings) {
   const ClientMemory memory;
   memory.ring(true).head = 9;
   memory.ring(false).tail = 9;
@@ -34,7 +34,7 @@ TEST(MemifConnection, BeginsWithEmptyRings) {
   EXPECT_FALSE(connection.broken());
 }
 
-TEST(MemifConnection, C1_RingsLieInTheirRegion) {
+TEST(MemifConnectionTimed, C1_RingsLieInTheirRegion) {
   const ClientMemory memory;
   MemifOffer offer = memory.offer();
   offer.to_client[0].region = 1;
@@ -50,7 +50,7 @@ TEST(MemifConnection, C1_RingsLieInTheirRegion) {
   EXPECT_THAT(refusal(std::move(offer)), HasSubstr("not aligned"));
 }
 
-TEST(MemifConnection, C1_RingsAreApartAndHaveTheirMark) {
+TEST(MemifConnectionTimed, C1_RingsAreApartAndHaveTheirMark) {
   const ClientMemory memory;
   MemifOffer offer = memory.offer();
   offer.to_client[0].offset = 64;
@@ -59,7 +59,7 @@ TEST(MemifConnection, C1_RingsAreApartAndHaveTheirMark) {
   EXPECT_THAT(refusal(memory.offer()), HasSubstr("cookie"));
 }
 
-TEST(MemifConnection, C1_MemoryThatIsOpenIsRefused) {
+TEST(MemifConnectionTimed, C1_MemoryThatIsOpenIsRefused) {
   const ClientMemory open(std::size_t{1} << 20, 0);
   EXPECT_THAT(refusal(open.offer()), HasSubstr("region 0 is no memfd"));
 }

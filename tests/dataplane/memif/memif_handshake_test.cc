@@ -18,7 +18,7 @@ using testing::HasSubstr;
 using worker::FileDescriptor;
 
 // A port with id 3 and two queues.
-class Handshake : public testing::Test {
+class HandshakeTimed : public testing::Test {
  protected:
   std::string refusal(const Message& message, int passed = -1) {
     try {
@@ -50,7 +50,7 @@ class Handshake : public testing::Test {
   void SetUp() override { settings.secret = {}; }
 };
 
-TEST_F(Handshake, HelloSaysWhatFits) {
+TEST_F(HandshakeTimed, HelloSaysWhatFits) {
   const Message hello = MemifHandshake::hello();
   EXPECT_EQ(hello.type, memif::MessageType::hello);
   EXPECT_EQ(hello.hello.min_version, memif::kVersion);
@@ -59,7 +59,7 @@ TEST_F(Handshake, HelloSaysWhatFits) {
   EXPECT_STREQ(hello.hello.name.data(), "tributary");
 }
 
-TEST_F(Handshake, EndsWithWhatTheClientDescribed) {
+TEST_F(HandshakeTimed, EndsWithWhatTheClientDescribed) {
   say_all_but_connect();
   EXPECT_FALSE(handshake.complete());
   say(connect_message());
@@ -70,7 +70,7 @@ TEST_F(Handshake, EndsWithWhatTheClientDescribed) {
   EXPECT_EQ(offer.to_client[1].log2_size, ClientMemory::kLog2Size);
 }
 
-TEST_F(Handshake, TheLibraryIsToldWhichPortItHasAndWhereTheSwitchIs) {
+TEST_F(HandshakeTimed, TheLibraryIsToldWhichPortItHasAndWhereTheSwitchIs) {
   Message init = init_message(memif::kAnyId);
   memif::kOwnName.copy(init.init.name.data(), init.init.name.size() - 1);
   say(init);
@@ -80,7 +80,7 @@ TEST_F(Handshake, TheLibraryIsToldWhichPortItHasAndWhereTheSwitchIs) {
   EXPECT_EQ(handshake.told().udp_base_port, 47000);
 }
 
-TEST_F(Handshake, T14_WhoTakesPacketsWithoutChecksumsIsToldSo) {
+TEST_F(HandshakeTimed, T14_WhoTakesPacketsWithoutChecksumsIsToldSo) {
   Message init = init_message(3);
   memif::kLibraryName.copy(init.init.name.data(), init.init.name.size() - 1);
   say(init);
@@ -89,7 +89,7 @@ TEST_F(Handshake, T14_WhoTakesPacketsWithoutChecksumsIsToldSo) {
   EXPECT_TRUE(handshake.take_offer().unchecked);
 }
 
-TEST_F(Handshake, AnOlderLibraryHasChecksums) {
+TEST_F(HandshakeTimed, AnOlderLibraryHasChecksums) {
   Message init = init_message(3);
   memif::kOwnName.copy(init.init.name.data(), init.init.name.size() - 1);
   say(init);
@@ -98,23 +98,23 @@ TEST_F(Handshake, AnOlderLibraryHasChecksums) {
   EXPECT_FALSE(handshake.take_offer().unchecked);
 }
 
-TEST_F(Handshake, AnotherClientIsToldNothing) {
+TEST_F(HandshakeTimed, AnotherClientIsToldNothing) {
   say(init_message(3));
   EXPECT_EQ(handshake.told().switch_ipv4, 0u);
 }
 
-TEST_F(Handshake, WhoAsksForAnyPortIsToldThatNoneIsFree) {
+TEST_F(HandshakeTimed, WhoAsksForAnyPortIsToldThatNoneIsFree) {
   taken = true;
   EXPECT_EQ(refusal(init_message(memif::kAnyId)), "No port is free");
 }
 
-TEST_F(Handshake, AnAckWantsNoAnswer) {
+TEST_F(HandshakeTimed, AnAckWantsNoAnswer) {
   Message ack{};
   ack.type = memif::MessageType::ack;
   EXPECT_FALSE(handshake.take(ack, {}));
 }
 
-TEST_F(Handshake, C1_AnotherVersionOrModeIsRefused) {
+TEST_F(HandshakeTimed, C1_AnotherVersionOrModeIsRefused) {
   Message init = init_message(3);
   init.init.version = 0x0301;
   EXPECT_THAT(refusal(init), HasSubstr("version 3.1; the switch speaks memif 2.0"));
@@ -123,7 +123,7 @@ TEST_F(Handshake, C1_AnotherVersionOrModeIsRefused) {
   EXPECT_THAT(refusal(init), HasSubstr("mode 1"));
 }
 
-TEST_F(Handshake, C1_WhoeverMayNotIsRefusedInDpdksWords) {
+TEST_F(HandshakeTimed, C1_WhoeverMayNotIsRefusedInDpdksWords) {
   EXPECT_EQ(refusal(init_message(4)), "ID not found");
   settings.secret[0] = 'x';
   EXPECT_EQ(refusal(init_message(3)), "Incorrect secret");
@@ -136,7 +136,7 @@ TEST_F(Handshake, C1_WhoeverMayNotIsRefusedInDpdksWords) {
   EXPECT_EQ(refusal(init), "INIT came twice");
 }
 
-TEST_F(Handshake, C1_MessagesHaveTheirOrder) {
+TEST_F(HandshakeTimed, C1_MessagesHaveTheirOrder) {
   EXPECT_THAT(refusal(connect_message()), HasSubstr("unexpected message of type 6"));
   EXPECT_THAT(refusal(region_message(0, 4096), memory.fd()), HasSubstr("type 4"));
   say(init_message(3));
@@ -147,7 +147,7 @@ TEST_F(Handshake, C1_MessagesHaveTheirOrder) {
   }
 }
 
-TEST_F(Handshake, C1_RegionsComeInTurnAndAreFew) {
+TEST_F(HandshakeTimed, C1_RegionsComeInTurnAndAreFew) {
   say(init_message(3));
   EXPECT_THAT(refusal(region_message(1, 4096), memory.fd()), HasSubstr("region 1; there are 0"));
   EXPECT_THAT(refusal(region_message(0, 4096)), HasSubstr("without a descriptor"));
@@ -157,7 +157,7 @@ TEST_F(Handshake, C1_RegionsComeInTurnAndAreFew) {
               HasSubstr("there are 8 of at most 8"));
 }
 
-TEST_F(Handshake, C1_RingsAreAsManyAsThePortsQueues) {
+TEST_F(HandshakeTimed, C1_RingsAreAsManyAsThePortsQueues) {
   say(init_message(3));
   EXPECT_THAT(refusal(ring_message(true, 1), memory.event()), HasSubstr("ring 1"));
   say(ring_message(true, 0), memory.event());
@@ -171,7 +171,7 @@ TEST_F(Handshake, C1_RingsAreAsManyAsThePortsQueues) {
 }
 
 // Writing to any other file could hold a packet loop up.
-TEST_F(Handshake, C1_OnlyAnEventfdIsWoken) {
+TEST_F(HandshakeTimed, C1_OnlyAnEventfdIsWoken) {
   say(init_message(3));
   EXPECT_THAT(refusal(ring_message(false)), HasSubstr("without an eventfd"));
   std::array<int, 2> ends{};

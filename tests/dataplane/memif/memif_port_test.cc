@@ -52,9 +52,9 @@ std::size_t mappings() {
   return count;
 }
 
-class Ports : public testing::Test {
+class PortsTimed : public testing::Test {
  protected:
-  Ports() {
+  PortsTimed() {
     for (const std::uint32_t id : {0u, 1u}) {
       ports[id] = std::make_unique<MemifPort>(parse_devargs(devargs(id)));
       ports[id]->open(std::array{sw.pool()});
@@ -85,7 +85,7 @@ class Ports : public testing::Test {
   std::array<std::unique_ptr<MemifPort>, 2> ports;
 };
 
-TEST_F(Ports, C1_AClientConnectsAndLeavesAndTheNextOneComes) {
+TEST_F(PortsTimed, C1_AClientConnectsAndLeavesAndTheNextOneComes) {
   const std::size_t before = descriptors();
   for (std::uint32_t round = 1; round <= 3; ++round) {
     const ClientMemory memory;
@@ -105,7 +105,7 @@ TEST_F(Ports, C1_AClientConnectsAndLeavesAndTheNextOneComes) {
 }
 
 // O1: no process that lives ends such a connection.
-TEST_F(Ports, TheLibrarysClientConnectsAndIsDeadWhenItCloses) {
+TEST_F(PortsTimed, TheLibrarysClientConnectsAndIsDeadWhenItCloses) {
   const std::size_t before = descriptors();
   {
     worker::MemifRings rings;
@@ -119,7 +119,7 @@ TEST_F(Ports, TheLibrarysClientConnectsAndIsDeadWhenItCloses) {
 }
 
 // Two ask at the same time: a port is promised once.
-TEST_F(Ports, AnyPortIsAFreeOne) {
+TEST_F(PortsTimed, AnyPortIsAFreeOne) {
   ports[1]->tell(0x0A4D00FE, 47000);
   const ClientMemory memory;
   {
@@ -138,7 +138,7 @@ TEST_F(Ports, AnyPortIsAFreeOne) {
   await([&] { return !ports[1]->connected(); });
 }
 
-TEST_F(Ports, APortWithASecretIsNoneForAnyClient) {
+TEST_F(PortsTimed, APortWithASecretIsNoneForAnyClient) {
   MemifPort secret(
       parse_devargs("net_memif_t9,role=server,id=9,secret=key,socket=" + socket_name("secret")));
   secret.open(std::array{sw.pool()});
@@ -148,7 +148,7 @@ TEST_F(Ports, APortWithASecretIsNoneForAnyClient) {
   EXPECT_EQ(client.hear_refusal(), "No port is free");
 }
 
-TEST_F(Ports, AUserHasAsManyPortsAsIsAllowed) {
+TEST_F(PortsTimed, AUserHasAsManyPortsAsIsAllowed) {
   std::array<std::unique_ptr<MemifPort>, 3> limited;
   for (std::uint32_t id = 0; id < limited.size(); ++id) {
     limited[id] = std::make_unique<MemifPort>(parse_devargs(
@@ -172,7 +172,7 @@ TEST_F(Ports, AUserHasAsManyPortsAsIsAllowed) {
   EXPECT_EQ(next.connect(memory[2], 2)->type, memif::MessageType::connected);
 }
 
-TEST_F(Ports, C1_TwoClientsForOneId) {
+TEST_F(PortsTimed, C1_TwoClientsForOneId) {
   const ClientMemory memory;
   const ClientMemory other;
   const RawClient client(socket_name());
@@ -187,7 +187,7 @@ TEST_F(Ports, C1_TwoClientsForOneId) {
   expect_works(memory);
 }
 
-TEST_F(Ports, C1_OfTwoThatAskTheFirstToConnectHasThePort) {
+TEST_F(PortsTimed, C1_OfTwoThatAskTheFirstToConnectHasThePort) {
   const ClientMemory memory;
   const ClientMemory other;
   const RawClient slow(socket_name());
@@ -199,7 +199,7 @@ TEST_F(Ports, C1_OfTwoThatAskTheFirstToConnectHasThePort) {
   expect_works(memory);
 }
 
-TEST_F(Ports, C1_AClientMayGoAtAnyInstant) {
+TEST_F(PortsTimed, C1_AClientMayGoAtAnyInstant) {
   const ClientMemory memory;
   const std::size_t before = descriptors();
   for (int round = 0; round < 20; ++round)
@@ -218,7 +218,7 @@ TEST_F(Ports, C1_AClientMayGoAtAnyInstant) {
   await([&] { return descriptors() <= before + 1; });  // `last`
 }
 
-TEST_F(Ports, C1_WhoSaysNonsenseIsToldAndPutOut) {
+TEST_F(PortsTimed, C1_WhoSaysNonsenseIsToldAndPutOut) {
   const std::uint64_t before = refused();
   const ClientMemory memory;
   for (const std::size_t bytes : {std::size_t{1}, std::size_t{127}, std::size_t{129}}) {
@@ -234,7 +234,7 @@ TEST_F(Ports, C1_WhoSaysNonsenseIsToldAndPutOut) {
   EXPECT_EQ(refused(), before + 4);
 }
 
-TEST_F(Ports, C1_OpenMemoryIsRefusedInWordsThatThePortHasToo) {
+TEST_F(PortsTimed, C1_OpenMemoryIsRefusedInWordsThatThePortHasToo) {
   const ClientMemory open(std::size_t{1} << 20, 0);
   const RawClient client(socket_name());
   for (int i = 0; i < RawClient::kSteps; ++i) client.step(i, open);
@@ -245,7 +245,7 @@ TEST_F(Ports, C1_OpenMemoryIsRefusedInWordsThatThePortHasToo) {
   EXPECT_FALSE(ports[0]->connected());
 }
 
-TEST_F(Ports, C1_ThoseThatSayNothingMakeRoomForOthers) {
+TEST_F(PortsTimed, C1_ThoseThatSayNothingMakeRoomForOthers) {
   std::vector<std::unique_ptr<RawClient>> idle;
   for (std::size_t i = 0; i < 3 * MemifListener::kMostUnfinished; ++i) {
     idle.push_back(std::make_unique<RawClient>(socket_name()));
@@ -258,7 +258,7 @@ TEST_F(Ports, C1_ThoseThatSayNothingMakeRoomForOthers) {
   expect_works(memory);
 }
 
-TEST_F(Ports, C1_AClientThatNeverReadsStopsItselfAlone) {
+TEST_F(PortsTimed, C1_AClientThatNeverReadsStopsItselfAlone) {
   const std::array<ClientMemory, 2> memory;
   const RawClient deaf(socket_name());
   const RawClient client(socket_name());
@@ -275,7 +275,7 @@ TEST_F(Ports, C1_AClientThatNeverReadsStopsItselfAlone) {
   }
 }
 
-TEST_F(Ports, C1_OnlyABrokenClientIsPutOut) {
+TEST_F(PortsTimed, C1_OnlyABrokenClientIsPutOut) {
   const ClientMemory memory;
   const RawClient client(socket_name());
   ASSERT_EQ(client.connect(memory)->type, memif::MessageType::connected);
@@ -291,7 +291,7 @@ TEST_F(Ports, C1_OnlyABrokenClientIsPutOut) {
   EXPECT_EQ(client.hear_refusal(), "the client broke memif's protocol");
 }
 
-TEST_F(Ports, C1_MemoryStaysUntilTheBurstInItHasEnded) {
+TEST_F(PortsTimed, C1_MemoryStaysUntilTheBurstInItHasEnded) {
   const ClientMemory memory;
   auto client = std::make_unique<RawClient>(socket_name());
   ASSERT_EQ(client->connect(memory)->type, memif::MessageType::connected);
@@ -315,7 +315,7 @@ TEST_F(Ports, C1_MemoryStaysUntilTheBurstInItHasEnded) {
   loop.join();
 }
 
-TEST_F(Ports, LossesAreCounted) {
+TEST_F(PortsTimed, LossesAreCounted) {
   const ClientMemory memory;
   const RawClient client(socket_name());
   ASSERT_EQ(client.connect(memory)->type, memif::MessageType::connected);
@@ -331,7 +331,7 @@ TEST_F(Ports, LossesAreCounted) {
   EXPECT_EQ(ports[0]->losses().unsent, 1u);
 }
 
-TEST_F(Ports, WhoLeavesBeforeItIsConnectedIsCounted) {
+TEST_F(PortsTimed, WhoLeavesBeforeItIsConnectedIsCounted) {
   const std::uint64_t before = gone();
   for (std::uint64_t i = 1; i <= 5; ++i) {
     { const RawClient client(socket_name()); }
@@ -339,7 +339,7 @@ TEST_F(Ports, WhoLeavesBeforeItIsConnectedIsCounted) {
   }
 }
 
-TEST_F(Ports, APortThatGoesTellsItsClientAndTheOtherStays) {
+TEST_F(PortsTimed, APortThatGoesTellsItsClientAndTheOtherStays) {
   const std::array<ClientMemory, 2> memory;
   const RawClient client(socket_name());
   const RawClient other(socket_name());
@@ -353,7 +353,7 @@ TEST_F(Ports, APortThatGoesTellsItsClientAndTheOtherStays) {
   EXPECT_EQ(again.hear_refusal(), "ID not found");
 }
 
-TEST_F(Ports, WhatCannotBeServedIsRefused) {
+TEST_F(PortsTimed, WhatCannotBeServedIsRefused) {
   EXPECT_THROW(MemifPort(parse_devargs(devargs(0))), std::invalid_argument) << "the device's name";
   EXPECT_THROW(MemifPort(parse_devargs("net_memif_x,role=server,id=0,socket=" + socket_name())),
                std::system_error)
@@ -365,7 +365,7 @@ TEST_F(Ports, WhatCannotBeServedIsRefused) {
                std::system_error);
 }
 
-TEST(MemifPort, ItsSocketIsThereAsLongAsItIs) {
+TEST(MemifPortTimed, ItsSocketIsThereAsLongAsItIs) {
   RingSwitch sw{test_config(1)};
   const auto path = std::filesystem::temp_directory_path() / socket_name("file");
   {

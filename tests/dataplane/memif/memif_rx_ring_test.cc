@@ -18,7 +18,7 @@ namespace {
 using worker::memif::Descriptor;
 using worker::memif::kDescriptorNext;
 
-class RxRing : public RingFixture {
+class RxRingTimed : public RingFixture {
  protected:
   std::vector<Bytes> receive(std::uint16_t capacity = kBurst) {
     std::array<rte_mbuf*, kBurst> frames{};
@@ -45,7 +45,7 @@ class RxRing : public RingFixture {
   MemifRxLosses losses;
 };
 
-TEST_F(RxRing, FramesArriveInTheirOrder) {
+TEST_F(RxRingTimed, FramesArriveInTheirOrder) {
   EXPECT_TRUE(receive().empty());
   for (int i = 1; i <= 40; ++i)
     memory.send(60 + static_cast<std::size_t>(i), static_cast<std::byte>(i),
@@ -62,7 +62,7 @@ TEST_F(RxRing, FramesArriveInTheirOrder) {
   EXPECT_EQ(losses.unusable.get(), 0u);
 }
 
-TEST_F(RxRing, IndicesWrap) {
+TEST_F(RxRingTimed, IndicesWrap) {
   for (int round = 0; round < 3 * 65536 / 32; ++round) {
     for (int i = 0; i < 32; ++i) memory.send(64, std::byte{1});
     ASSERT_EQ(receive().size(), 32u);
@@ -70,7 +70,7 @@ TEST_F(RxRing, IndicesWrap) {
   expect_works();
 }
 
-TEST_F(RxRing, PiecesBecomeOneFrame) {
+TEST_F(RxRingTimed, PiecesBecomeOneFrame) {
   std::memset(memory.at(memory_begin), 1, 1000);
   std::memset(memory.at(memory_begin + 5000), 2, 500);
   show(kDescriptorNext, 1000);
@@ -82,7 +82,7 @@ TEST_F(RxRing, PiecesBecomeOneFrame) {
   expect_works();
 }
 
-TEST_F(RxRing, C1_APlaceThatIsNoneOfTheClientsIsDropped) {
+TEST_F(RxRingTimed, C1_APlaceThatIsNoneOfTheClientsIsDropped) {
   const auto bytes = static_cast<std::uint32_t>(memory.bytes());
   show(0, 100, memory_begin, 1);
   show(0, 100, memory_begin, 65535);
@@ -96,7 +96,7 @@ TEST_F(RxRing, C1_APlaceThatIsNoneOfTheClientsIsDropped) {
   expect_works();
 }
 
-TEST_F(RxRing, C1_OneWrongPieceSpoilsItsFrameAlone) {
+TEST_F(RxRingTimed, C1_OneWrongPieceSpoilsItsFrameAlone) {
   show(kDescriptorNext, 100);
   show(kDescriptorNext, 100, 0xFFFFFFF0);
   show(0, 100);
@@ -104,7 +104,7 @@ TEST_F(RxRing, C1_OneWrongPieceSpoilsItsFrameAlone) {
   EXPECT_EQ(losses.unusable.get(), 1u);
 }
 
-TEST_F(RxRing, C1_AFrameIsNeitherEmptyNorLongerThanABuffer) {
+TEST_F(RxRingTimed, C1_AFrameIsNeitherEmptyNorLongerThanABuffer) {
   show(0, 0);
   show(0, kRoom + 1);
   show(kDescriptorNext, kRoom);
@@ -117,7 +117,7 @@ TEST_F(RxRing, C1_AFrameIsNeitherEmptyNorLongerThanABuffer) {
 }
 
 // A chain that goes round and round: all that is in the ring, and what comes after.
-TEST_F(RxRing, C1_AChainWithoutAnEndIsDroppedOnceAndGivenBack) {
+TEST_F(RxRingTimed, C1_AChainWithoutAnEndIsDroppedOnceAndGivenBack) {
   for (int i = 0; i < ClientMemory::kSize; ++i) show(kDescriptorNext, 1);
   EXPECT_TRUE(receive().empty());
   EXPECT_EQ(losses.unusable.get(), 1u);
@@ -129,7 +129,7 @@ TEST_F(RxRing, C1_AChainWithoutAnEndIsDroppedOnceAndGivenBack) {
   EXPECT_EQ(losses.unusable.get(), 1u);
 }
 
-TEST_F(RxRing, C1_AFrameHasSoManyPiecesAndNoMore) {
+TEST_F(RxRingTimed, C1_AFrameHasSoManyPiecesAndNoMore) {
   for (int i = 0; i < MemifRxRing::kMostPieces; ++i)
     show(i + 1 < MemifRxRing::kMostPieces ? kDescriptorNext : 0, 1);
   EXPECT_EQ(receive().size(), 1u);
@@ -139,7 +139,7 @@ TEST_F(RxRing, C1_AFrameHasSoManyPiecesAndNoMore) {
   EXPECT_EQ(losses.unusable.get(), 1u);
 }
 
-TEST_F(RxRing, AFrameWhoseEndIsNotShownYetWaits) {
+TEST_F(RxRingTimed, AFrameWhoseEndIsNotShownYetWaits) {
   std::memset(memory.at(memory_begin), 4, 20);
   show(kDescriptorNext, 10);
   EXPECT_TRUE(receive().empty());
@@ -148,7 +148,7 @@ TEST_F(RxRing, AFrameWhoseEndIsNotShownYetWaits) {
   EXPECT_EQ(receive(), std::vector<Bytes>{Bytes(20, std::byte{4})});
 }
 
-TEST_F(RxRing, C1_ABurstsWorkIsBounded) {
+TEST_F(RxRingTimed, C1_ABurstsWorkIsBounded) {
   for (int i = 0; i < ClientMemory::kSize; ++i) show(0, 0);
   for (int calls = 0; tail() != ClientMemory::kSize; ++calls) {
     const std::uint16_t before = tail();
@@ -159,7 +159,7 @@ TEST_F(RxRing, C1_ABurstsWorkIsBounded) {
   expect_works();
 }
 
-TEST_F(RxRing, C1_AHeadThatJumpsBreaksTheRing) {
+TEST_F(RxRingTimed, C1_AHeadThatJumpsBreaksTheRing) {
   memory.send(100, std::byte{1});
   memory.ring(true).head = static_cast<std::uint16_t>(ClientMemory::kSize + 1);
   EXPECT_TRUE(receive().empty());
@@ -170,7 +170,7 @@ TEST_F(RxRing, C1_AHeadThatJumpsBreaksTheRing) {
   EXPECT_EQ(losses.unusable.get(), 0u);
 }
 
-TEST_F(RxRing, C1_WithoutPacketBuffersFramesWait) {
+TEST_F(RxRingTimed, C1_WithoutPacketBuffersFramesWait) {
   std::vector<rte_mbuf*> others(kBuffers - 2);
   for (rte_mbuf*& other : others) ASSERT_NE(other = rte_pktmbuf_alloc(pool->get()), nullptr);
   for (int i = 0; i < 5; ++i) memory.send(64, std::byte{1});
@@ -181,9 +181,9 @@ TEST_F(RxRing, C1_WithoutPacketBuffersFramesWait) {
 }
 
 // A ring whose client and switch have agreed on it.
-class LendingRxRing : public RxRing {
+class LendingRxRingTimed : public RxRingTimed {
  protected:
-  LendingRxRing() : lending(offer()) {}
+  LendingRxRingTimed() : lending(offer()) {}
   [[nodiscard]] MemifOffer offer() const {
     MemifOffer of = memory.offer();
     of.unchecked = true;
@@ -220,7 +220,7 @@ class LendingRxRing : public RxRing {
   std::array<const std::byte*, kBurst> in_place{};
 };
 
-TEST_F(LendingRxRing, T14_AContributionStaysInTheClientsMemoryUntilItIsGivenBack) {
+TEST_F(LendingRxRingTimed, T14_AContributionStaysInTheClientsMemoryUntilItIsGivenBack) {
   const Bytes sent = contribution(1500, std::byte{7});
   send(sent);
   memory.send(100, std::byte{8}, memory_begin + 4096);
@@ -239,7 +239,7 @@ TEST_F(LendingRxRing, T14_AContributionStaysInTheClientsMemoryUntilItIsGivenBack
   EXPECT_EQ(take_bytes(frames[1]), Bytes(100, std::byte{8}));
 }
 
-TEST_F(LendingRxRing, AnyOtherFrameIsCopied) {
+TEST_F(LendingRxRingTimed, AnyOtherFrameIsCopied) {
   memory.send(1500, std::byte{7});
   ASSERT_EQ(receive_in_place(), 1);
   EXPECT_EQ(in_place[0], nullptr);
@@ -247,7 +247,7 @@ TEST_F(LendingRxRing, AnyOtherFrameIsCopied) {
   EXPECT_EQ(take_bytes(frames[0]), Bytes(1500, std::byte{7}));
 }
 
-TEST_F(LendingRxRing, WhoAsksForWholeFramesGetsThem) {
+TEST_F(LendingRxRingTimed, WhoAsksForWholeFramesGetsThem) {
   const Bytes sent = contribution(1500, std::byte{7});
   send(sent);
   ASSERT_EQ(lending.rx(0).receive(pool->get(), frames.data(), kBurst, losses), 1);
@@ -256,7 +256,7 @@ TEST_F(LendingRxRing, WhoAsksForWholeFramesGetsThem) {
   EXPECT_EQ(tail(), 1);
 }
 
-TEST_F(LendingRxRing, AContributionInPiecesIsCopied) {
+TEST_F(LendingRxRingTimed, AContributionInPiecesIsCopied) {
   const Bytes sent = contribution(1500, std::byte{1});
   std::memcpy(memory.at(memory_begin), sent.data(), sent.size());
   show(kDescriptorNext, 1000);
@@ -267,7 +267,7 @@ TEST_F(LendingRxRing, AContributionInPiecesIsCopied) {
   EXPECT_EQ(take_bytes(frames[0]), sent);
 }
 
-TEST_F(LendingRxRing, NothingIsLentByARingThatHasNotAgreed) {
+TEST_F(LendingRxRingTimed, NothingIsLentByARingThatHasNotAgreed) {
   const Bytes sent = contribution(1500, std::byte{7});
   send(sent);
   ASSERT_EQ(connection.rx(0).receive(pool->get(), frames.data(), kBurst, losses, in_place.data()),

@@ -21,7 +21,7 @@ using worker::memif::Descriptor;
 using worker::memif::kDescriptorNext;
 using worker::memif::kRingNoInterrupts;
 
-class TxRing : public RingFixture {
+class TxRingTimed : public RingFixture {
  protected:
   static constexpr std::uint32_t kBegin = ClientMemory::kBuffers;
 
@@ -56,7 +56,7 @@ class TxRing : public RingFixture {
   Counter unsent;
 };
 
-TEST_F(TxRing, FramesFillTheBuffersThatAreOffered) {
+TEST_F(TxRingTimed, FramesFillTheBuffersThatAreOffered) {
   memory.offer_buffer(2048, kBegin);
   memory.offer_buffer(2048, kBegin + 2048);
   EXPECT_EQ(send({100, 2048, 60}), 2u) << "a third one is not offered";
@@ -68,14 +68,14 @@ TEST_F(TxRing, FramesFillTheBuffersThatAreOffered) {
   EXPECT_EQ(unsent.get(), 0u);
 }
 
-TEST_F(TxRing, AFrameInSeveralBuffersBecomesOne) {
+TEST_F(TxRingTimed, AFrameInSeveralBuffersBecomesOne) {
   memory.offer_buffer(2048);
   EXPECT_EQ(send({1500}, 3), 1u);
   EXPECT_EQ(got(0).length, 1500u);
   EXPECT_TRUE(holds(kBegin, 0, 1500));
 }
 
-TEST_F(TxRing, ALongFrameIsAChain) {
+TEST_F(TxRingTimed, ALongFrameIsAChain) {
   for (std::uint32_t i = 0; i < 3; ++i) memory.offer_buffer(600, kBegin + 1000 * i);
   EXPECT_EQ(send({1500}, 2), 1u);
   EXPECT_EQ(got(0).flags, kDescriptorNext);
@@ -86,7 +86,7 @@ TEST_F(TxRing, ALongFrameIsAChain) {
               holds(kBegin + 2000, 1200, 300));
 }
 
-TEST_F(TxRing, WhatDoesNotFitYetIsKept) {
+TEST_F(TxRingTimed, WhatDoesNotFitYetIsKept) {
   memory.offer_buffer(600);
   EXPECT_EQ(send({1000}), 0u);
   EXPECT_EQ(tail(), 0);
@@ -95,12 +95,12 @@ TEST_F(TxRing, WhatDoesNotFitYetIsKept) {
   EXPECT_EQ(send({1000}), 1u);
 }
 
-TEST_F(TxRing, C1_AClientThatOffersNothingGetsNothing) {
+TEST_F(TxRingTimed, C1_AClientThatOffersNothingGetsNothing) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(send({64, 64}), 0u);
   EXPECT_FALSE(connection.tx(0).broken());
 }
 
-TEST_F(TxRing, C1_AnOfferThatIsNoneOfTheClientsMemoryCostsItsFrame) {
+TEST_F(TxRingTimed, C1_AnOfferThatIsNoneOfTheClientsMemoryCostsItsFrame) {
   const auto bytes = static_cast<std::uint32_t>(memory.bytes());
   memory.show(false, {0, 1, 2048, kBegin, 0});
   memory.show(false, {0, 0, 2048, bytes - 2047, 0});
@@ -114,20 +114,20 @@ TEST_F(TxRing, C1_AnOfferThatIsNoneOfTheClientsMemoryCostsItsFrame) {
   EXPECT_TRUE(holds(kBegin, 0, 100));
 }
 
-TEST_F(TxRing, C1_ManyTinyOffersCostTheirFrame) {
+TEST_F(TxRingTimed, C1_ManyTinyOffersCostTheirFrame) {
   for (int i = 0; i < ClientMemory::kSize; ++i) memory.offer_buffer(1);
   EXPECT_EQ(send({1000, 1000, 1000}), 2u);
   EXPECT_EQ(unsent.get(), 2u);
   EXPECT_EQ(tail(), ClientMemory::kSize) << "two of 64 each";
 }
 
-TEST_F(TxRing, C1_AHeadThatJumpsBreaksTheRing) {
+TEST_F(TxRingTimed, C1_AHeadThatJumpsBreaksTheRing) {
   memory.ring(false).head = static_cast<std::uint16_t>(ClientMemory::kSize + 1);
   EXPECT_EQ(send({64}), 0u);
   EXPECT_TRUE(connection.tx(0).broken());
 }
 
-TEST_F(TxRing, WakesWhoAsksForIt) {
+TEST_F(TxRingTimed, WakesWhoAsksForIt) {
   for (int i = 0; i < 4; ++i) memory.offer_buffer(2048);
   EXPECT_EQ(send({64, 64}), 2u);
   EXPECT_EQ(wakes(), 1u) << "once a burst";
@@ -137,7 +137,7 @@ TEST_F(TxRing, WakesWhoAsksForIt) {
 }
 
 // The writer waits until it is interrupted, as the link monitor does to a loop that stands.
-TEST_F(TxRing, C1_AnEventfdThatHoldsItsWriterUpBreaksTheRing) {
+TEST_F(TxRingTimed, C1_AnEventfdThatHoldsItsWriterUpBreaksTheRing) {
   memory.offer_buffer(2048);
   ASSERT_EQ(::fcntl(memory.event(), F_SETFL, 0), 0);
   const std::uint64_t full = UINT64_MAX - 1;

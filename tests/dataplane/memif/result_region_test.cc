@@ -1,4 +1,4 @@
-// Results in memory that a switch writes and its ranks read.
+// ResultsTimed in memory that a switch writes and its ranks read.
 #include "dataplane/memif/result_region.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ memif::ResultReference write(ResultRegion& region, std::byte value, std::size_t 
   return region.publish(bytes);
 }
 
-class Results : public testing::Test {
+class ResultsTimed : public testing::Test {
  protected:
   [[nodiscard]] std::vector<std::byte> read(const memif::ResultReference& at) {
     const auto packet = reader->read(at, room);
@@ -41,7 +41,7 @@ class Results : public testing::Test {
   std::vector<std::byte> room;
 };
 
-TEST_F(Results, T14_WhatIsPublishedIsRead) {
+TEST_F(ResultsTimed, T14_WhatIsPublishedIsRead) {
   ASSERT_NE(reader, nullptr);
   for (int i = 1; i < 20; ++i) {
     const auto at = write(region, static_cast<std::byte>(i), 900 + static_cast<std::size_t>(i));
@@ -49,7 +49,7 @@ TEST_F(Results, T14_WhatIsPublishedIsRead) {
   }
 }
 
-TEST_F(Results, ElementsAreAligned) {
+TEST_F(ResultsTimed, ElementsAreAligned) {
   const auto at = write(region, std::byte{1});
   const auto packet = reader->read(at, room);
   ASSERT_TRUE(packet);
@@ -57,7 +57,7 @@ TEST_F(Results, ElementsAreAligned) {
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(region.open().data() + wire::kHeaderBytes) % 64, 0u);
 }
 
-TEST_F(Results, OneThatIsWrittenOverIsNotRead) {
+TEST_F(ResultsTimed, OneThatIsWrittenOverIsNotRead) {
   const auto first = write(region, std::byte{1});
   for (std::uint32_t i = 1; i < kSlots; ++i) write(region, std::byte{2});
   EXPECT_FALSE(read(first).empty());
@@ -67,7 +67,7 @@ TEST_F(Results, OneThatIsWrittenOverIsNotRead) {
   EXPECT_TRUE(read(first).empty()) << "and afterwards";
 }
 
-TEST_F(Results, C1_AReferenceToElsewhereIsNotRead) {
+TEST_F(ResultsTimed, C1_AReferenceToElsewhereIsNotRead) {
   const auto good = write(region, std::byte{1});
   auto at = good;
   at.slot = kSlots;
@@ -85,7 +85,7 @@ TEST_F(Results, C1_AReferenceToElsewhereIsNotRead) {
   EXPECT_TRUE(read(at).empty());
 }
 
-TEST_F(Results, NeitherAreHalvesOfTwo) {
+TEST_F(ResultsTimed, NeitherAreHalvesOfTwo) {
   std::atomic<std::uint64_t> last{0};  // tag of what was published; slots follow from it
   std::atomic<bool> stop{false};
   std::thread writer([&] {
@@ -106,7 +106,7 @@ TEST_F(Results, NeitherAreHalvesOfTwo) {
   writer.join();
 }
 
-TEST_F(Results, C1_RanksCannotWriteThere) {
+TEST_F(ResultsTimed, C1_RanksCannotWriteThere) {
   const std::size_t bytes = std::size_t{kSlots} * region.share().slot_bytes;
   EXPECT_EQ(::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, region.memory(), 0),
             MAP_FAILED);
@@ -115,7 +115,7 @@ TEST_F(Results, C1_RanksCannotWriteThere) {
   EXPECT_EQ(::pwrite(region.memory(), "x", 1, 0), -1);
 }
 
-TEST_F(Results, MemoryThatIsNotAsTheSwitchSaysIsNotMapped) {
+TEST_F(ResultsTimed, MemoryThatIsNotAsTheSwitchSaysIsNotMapped) {
   memif::Share wrong = region.share();
   ++wrong.slots;
   EXPECT_EQ(SharedResults::map(wrong, region.memory()), nullptr);

@@ -24,7 +24,7 @@ std::string refusal(const std::function<void()>& add) {
   return "accepted";
 }
 
-TEST(SharedRegions, C1_OnlyMemoryThatCannotShrinkIsMapped) {
+TEST(SharedRegionsTimed, C1_OnlyMemoryThatCannotShrinkIsMapped) {
   SharedRegions regions;
   const ClientMemory open(4096, 0);
   EXPECT_THAT(refusal([&] { regions.add(open.fd(), 4096); }), HasSubstr("F_SEAL_SHRINK"));
@@ -35,7 +35,7 @@ TEST(SharedRegions, C1_OnlyMemoryThatCannotShrinkIsMapped) {
   EXPECT_EQ(regions.size(), 0u);
 }
 
-TEST(SharedRegions, C1_ItsSizeIsWhatItHasWhenItComes) {
+TEST(SharedRegionsTimed, C1_ItsSizeIsWhatItHasWhenItComes) {
   SharedRegions regions;
   const ClientMemory memory(8192);
   for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{8193}, UINT64_MAX})
@@ -44,7 +44,7 @@ TEST(SharedRegions, C1_ItsSizeIsWhatItHasWhenItComes) {
   EXPECT_EQ(::ftruncate(memory.fd(), 4096), -1) << "it is sealed";
 }
 
-TEST(SharedRegions, C1_TheSameMemoryComesOnce) {
+TEST(SharedRegionsTimed, C1_TheSameMemoryComesOnce) {
   SharedRegions regions;
   const ClientMemory one(4096);
   const ClientMemory other(4096);
@@ -54,7 +54,7 @@ TEST(SharedRegions, C1_TheSameMemoryComesOnce) {
   EXPECT_EQ(regions.size(), 2u);
 }
 
-TEST(SharedRegions, C1_AllTogetherHaveALimit) {
+TEST(SharedRegionsTimed, C1_AllTogetherHaveALimit) {
   SharedRegions regions;
   const ClientMemory half(kMostSharedBytes / 2);
   const ClientMemory more(kMostSharedBytes / 2 + 1);
@@ -63,7 +63,7 @@ TEST(SharedRegions, C1_AllTogetherHaveALimit) {
   regions.add(more.fd(), kMostSharedBytes / 2);
 }
 
-TEST(SharedRegions, C1_WhatIsFoundLiesWithinOneRegion) {
+TEST(SharedRegionsTimed, C1_WhatIsFoundLiesWithinOneRegion) {
   SharedRegions regions;
   const ClientMemory memory(8192);
   regions.add(memory.fd(), 8192);

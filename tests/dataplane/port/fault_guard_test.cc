@@ -17,7 +17,7 @@ volatile int sink;
 // ThreadSanitizer runs handlers within its own, which cannot be left by a jump.
 #ifndef __SANITIZE_THREAD__
 
-TEST(FaultGuard, SurvivesMemoryThatVanished) {
+TEST(FaultGuardTimed, SurvivesMemoryThatVanished) {
   install_fault_handlers();
   void* page = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(page, MAP_FAILED);
@@ -33,7 +33,7 @@ TEST(FaultGuard, SurvivesMemoryThatVanished) {
 
 constexpr std::uint32_t kForever = 0xFFFFFFFF;
 
-TEST(FaultGuard, C1_WhoUnmapsWaitsForCallsThatHaveBegun) {
+TEST(FaultGuardTimed, C1_WhoUnmapsWaitsForCallsThatHaveBegun) {
   std::binary_semaphore begun{0};
   std::binary_semaphore end{0};
   std::thread thread([&] {
@@ -52,7 +52,7 @@ TEST(FaultGuard, C1_WhoUnmapsWaitsForCallsThatHaveBegun) {
   EXPECT_TRUE(await_guarded_calls(0));
 }
 
-TEST(FaultGuard, C1_WhoUnmapsDoesNotWaitForALoopToStop) {
+TEST(FaultGuardTimed, C1_WhoUnmapsDoesNotWaitForALoopToStop) {
   std::atomic<bool> stopping{false};
   std::binary_semaphore begun{0};
   std::thread thread([&] {
@@ -66,7 +66,7 @@ TEST(FaultGuard, C1_WhoUnmapsDoesNotWaitForALoopToStop) {
 }
 
 // The call ends, whatever it had begun.
-TEST(FaultGuard, ACallEndsWithoutTheFileThatWasTruncated) {
+TEST(FaultGuardTimed, ACallEndsWithoutTheFileThatWasTruncated) {
   install_fault_handlers();
   const int fd = memfd_create("guard", 0);
   ASSERT_EQ(ftruncate(fd, 4096), 0);
@@ -88,7 +88,7 @@ TEST(FaultGuard, ACallEndsWithoutTheFileThatWasTruncated) {
   close(fd);
 }
 
-TEST(FaultGuardDeathTest, OtherFaultsStillKill) {
+TEST(FaultGuardTimedDeathTest, OtherFaultsStillKill) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   EXPECT_DEATH(
       {

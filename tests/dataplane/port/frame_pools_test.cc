@@ -60,7 +60,7 @@ class Lines {
   std::vector<std::string> lines;
 };
 
-TEST(FramePools, OneOnEachSocketAsPlanned) {
+TEST(FramePoolsTimed, OneOnEachSocketAsPlanned) {
   start_test_eal();
   Lines lines;
   const auto config = two_sockets();
@@ -84,7 +84,7 @@ TEST(FramePools, OneOnEachSocketAsPlanned) {
 }
 
 // The plan is for more than the other socket has: a smaller pool, then none.
-TEST(FramePools, AShortSocketHasASmallerPool) {
+TEST(FramePoolsTimed, AShortSocketHasASmallerPool) {
   start_test_eal();
   Lines lines;
   auto config = two_sockets();
@@ -103,7 +103,7 @@ TEST(FramePools, AShortSocketHasASmallerPool) {
               ElementsAre(AllOf(HasSubstr("on socket " + socket + ": wanted"), HasSubstr("got"))));
 }
 
-TEST(FramePools, ASocketWithoutMemoryHasNone) {
+TEST(FramePoolsTimed, ASocketWithoutMemoryHasNone) {
   start_test_eal();
   Lines lines;
   auto config = two_sockets();
@@ -118,7 +118,7 @@ TEST(FramePools, ASocketWithoutMemoryHasNone) {
   EXPECT_EQ(pools.of_lcore(1), pools[0].get());
 }
 
-TEST(FramePools, MemoryThatIsNowhereEndsTheStart) {
+TEST(FramePoolsTimed, MemoryThatIsNowhereEndsTheStart) {
   start_test_eal();
   auto config = two_sockets();
   config.memory.megabytes = 4096;
@@ -133,7 +133,7 @@ TEST(FramePools, MemoryThatIsNowhereEndsTheStart) {
 }
 
 // C1: what comes in on one socket leaves through a port of the other, and is the first one's again.
-TEST(TwoPools, FramesCrossAndGoHome) {
+TEST(TwoPoolsTimed, FramesCrossAndGoHome) {
   RingSwitch sw(two_sockets(), apart());
   sw.inject(1, l2_frame(kEverybody, host(2)));
   settle(sw);
@@ -155,7 +155,7 @@ TEST(TwoPools, FramesCrossAndGoHome) {
   EXPECT_THAT(in_use(sw), ElementsAre(0u, 0u));
 }
 
-TEST(TwoPools, MixedBurstsAreDroppedWithoutALoss) {
+TEST(TwoPoolsTimed, MixedBurstsAreDroppedWithoutALoss) {
   RingSwitch sw(two_sockets(), apart());
   for (int i = 0; i < 64; ++i)
     for (std::size_t port = 0; port < 4; ++port) {
@@ -170,7 +170,7 @@ TEST(TwoPools, MixedBurstsAreDroppedWithoutALoss) {
 }
 
 // T1: a sum is the same; what a loop makes of it is its own socket's.
-TEST(TwoPools, ResultsAreOfTheLcoresPool) {
+TEST(TwoPoolsTimed, ResultsAreOfTheLcoresPool) {
   for (const std::uint32_t job : {4u, 5u}) {
     auto config = two_sockets(2);
     config.jobs = {job_of(job)};
@@ -187,7 +187,7 @@ TEST(TwoPools, ResultsAreOfTheLcoresPool) {
   }
 }
 
-TEST(TwoPools, APortThatComesFillsBuffersOfItsSocket) {
+TEST(TwoPoolsTimed, APortThatComesFillsBuffersOfItsSocket) {
   auto file = two_sockets();
   file.memory.megabytes = 64;
   for (std::size_t i = 0; i < 4; ++i) file.ports[i].devargs += std::to_string(i);
@@ -210,7 +210,7 @@ TEST(TwoPools, APortThatComesFillsBuffersOfItsSocket) {
 }
 
 // A tag that is put on in a copy, since others have the frame, too: the copy is the loop's.
-TEST(TwoPools, CopiesAreOfTheLoopThatMakesThem) {
+TEST(TwoPoolsTimed, CopiesAreOfTheLoopThatMakesThem) {
   auto config = two_sockets();
   for (const std::size_t port : {0u, 1u})
     config.ports[port].vlan = {config::VlanMode::access, 10, {}, {}};
@@ -226,7 +226,7 @@ TEST(TwoPools, CopiesAreOfTheLoopThatMakesThem) {
 }
 
 // C1: what is put together, and what is cut, is the loop's; the fragments go home.
-TEST(TwoPools, FragmentsAndWholesGoHome) {
+TEST(TwoPoolsTimed, FragmentsAndWholesGoHome) {
   constexpr std::uint32_t kJob = 4;  // lcore 0's
   constexpr std::size_t kElements = 900;
   auto config = two_sockets(2);

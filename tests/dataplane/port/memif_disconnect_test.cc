@@ -49,7 +49,7 @@ bool waits_for_the_call(const std::function<void()>& end) {
   return !early && ended.load();
 }
 
-TEST(MemifDisconnect, C1_MemoryIsUnmappedWhenNoBurstIsInside) {
+TEST(MemifDisconnectTimed, C1_MemoryIsUnmappedWhenNoBurstIsInside) {
   void* const page = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(page, MAP_FAILED);
   EXPECT_TRUE(waits_for_the_call([&] { EXPECT_EQ(munmap(page, 4096), 0); }));
@@ -57,14 +57,14 @@ TEST(MemifDisconnect, C1_MemoryIsUnmappedWhenNoBurstIsInside) {
   EXPECT_NE(mincore(page, 4096, &resident), 0) << "it is there yet";
 }
 
-TEST(MemifDisconnect, C1_DescriptorsAreClosedWhenNoBurstIsInside) {
+TEST(MemifDisconnectTimed, C1_DescriptorsAreClosedWhenNoBurstIsInside) {
   const int descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC);
   ASSERT_GE(descriptor, 0);
   EXPECT_TRUE(waits_for_the_call([&] { EXPECT_EQ(close(descriptor), 0); }));
   EXPECT_EQ(fcntl(descriptor, F_GETFD), -1) << "it is open yet";
 }
 
-TEST(MemifDisconnect, OtherThreadsDoNotWait) {
+TEST(MemifDisconnectTimed, OtherThreadsDoNotWait) {
   install_fault_handlers();
   void* const page = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(page, MAP_FAILED);

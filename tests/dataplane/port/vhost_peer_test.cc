@@ -35,9 +35,9 @@ config::PortConfig vhost_port() {
   return {"v", "net_vhost" + std::to_string(ports_made) + ",iface=" + socket_path(), 1500};
 }
 
-class LostGuest : public testing::Test {
+class LostGuestTimed : public testing::Test {
  protected:
-  LostGuest() {
+  LostGuestTimed() {
     install_fault_handlers();
     port.set_up(std::array{sw.pool()});
     lanes.push_back(std::make_unique<Lane>(port, std::uint16_t{0}));
@@ -100,7 +100,7 @@ class LostGuest : public testing::Test {
   std::optional<VhostFrontend> guest;
 };
 
-TEST_F(LostGuest, C1_WhatIsSentIntoTruncatedMemoryIsDroppedAndFreed) {
+TEST_F(LostGuestTimed, C1_WhatIsSentIntoTruncatedMemoryIsDroppedAndFreed) {
   for (int round = 0; round < 3; ++round) expect_sending_survives(false);
   EXPECT_EQ(port.link_losses(), 2 * 3u) << "what was learned behind it is forgotten";
   connect();
@@ -109,11 +109,11 @@ TEST_F(LostGuest, C1_WhatIsSentIntoTruncatedMemoryIsDroppedAndFreed) {
 }
 
 // No part of a huge page can be replaced.
-TEST_F(LostGuest, C1_SoItIsOnHugePages) {
+TEST_F(LostGuestTimed, C1_SoItIsOnHugePages) {
   expect_sending_survives(true);
 }
 
-TEST_F(LostGuest, C1_WhatIsReceivedOfTruncatedMemoryIsNobodys) {
+TEST_F(LostGuestTimed, C1_WhatIsReceivedOfTruncatedMemoryIsNobodys) {
   std::array<rte_mbuf*, kBurst> burst{};
   for (const bool rings_stay : {true, false}) {
     SCOPED_TRACE(rings_stay);
@@ -137,7 +137,7 @@ TEST_F(LostGuest, C1_WhatIsReceivedOfTruncatedMemoryIsNobodys) {
 }
 
 // DPDK looks at the rings on a thread of its own, before there is a link.
-TEST_F(LostGuest, C1_MemoryThatIsNotThereToBeginWithHurtsNobody) {
+TEST_F(LostGuestTimed, C1_MemoryThatIsNotThereToBeginWithHurtsNobody) {
   guest.emplace();
   guest->truncate(0);
   guest->connect(socket);
@@ -151,7 +151,7 @@ TEST_F(LostGuest, C1_MemoryThatIsNotThereToBeginWithHurtsNobody) {
   EXPECT_EQ(counters().tx_packets.get(), 1u);
 }
 
-TEST_F(LostGuest, O1_TheLinkMonitorSaysSoAndPutsItOut) {
+TEST_F(LostGuestTimed, O1_TheLinkMonitorSaysSoAndPutsItOut) {
   std::mutex guard;
   std::string lines;
   connect();

@@ -57,7 +57,7 @@ struct Bed {
   Client client;
 };
 
-TEST(Client, WaitsForAManagerThatStarts) {
+TEST(ClientTimed, WaitsForAManagerThatStarts) {
   Bed bed;
   auto error = std::async(std::launch::async, [&] { return bed.error_of("Jobs.List"); });
   EXPECT_EQ(error.wait_for(300ms), std::future_status::timeout);
@@ -65,7 +65,7 @@ TEST(Client, WaitsForAManagerThatStarts) {
   EXPECT_EQ(error.get(), "none");
 }
 
-TEST(Client, SaysAtItsLimitWhyNoManagerWasReached) {
+TEST(ClientTimed, SaysAtItsLimitWhyNoManagerWasReached) {
   Bed bed;
   EXPECT_THAT(bed.error_of("Jobs.Submit", "{}", Duration::ms(300)),
               AllOf(StartsWith("DEADLINE_EXCEEDED: no manager answers at unix:"),
@@ -107,7 +107,7 @@ class SlowManager {
   std::unique_ptr<grpc::Server> server_;
 };
 
-TEST(Client, AwaitsASlowAnswerToItsConnection) {
+TEST(ClientTimed, AwaitsASlowAnswerToItsConnection) {
   Bed bed;
   SlowManager manager(bed.socket());
   auto waits = std::async(std::launch::async, [&] { return manager.serve_one(500ms); });
@@ -115,7 +115,7 @@ TEST(Client, AwaitsASlowAnswerToItsConnection) {
   EXPECT_TRUE(waits.get());
 }
 
-TEST(Client, AWatchThatTheManagersEndInterruptsHasNoEnd) {
+TEST(ClientTimed, AWatchThatTheManagersEndInterruptsHasNoEnd) {
   Bed bed;
   bed.start();
   ASSERT_EQ(

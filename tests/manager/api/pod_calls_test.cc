@@ -70,7 +70,7 @@ struct Bed {
   std::uint64_t session;
 };
 
-TEST(PodCalls, C2_APodComesAndGoes) {
+TEST(PodCallsTimed, C2_APodComesAndGoes) {
   Bed bed;
   bed.report(PodPhase::running);
   EXPECT_EQ(bed.create(cpu_pod("a", "", "example.com/npu: 1"))["created"], json({"pod/a"}));
@@ -91,7 +91,7 @@ TEST(PodCalls, C2_APodComesAndGoes) {
   EXPECT_EQ(bed.call("Pods.List", json::object())["pods"].size(), 0u);
 }
 
-TEST(PodCalls, ErrorsHaveCodesAndWords) {
+TEST(PodCallsTimed, ErrorsHaveCodesAndWords) {
   Bed bed;
   bed.create(cpu_pod("a"));
   const auto create = [&](const std::string& text) {
@@ -109,7 +109,7 @@ TEST(PodCalls, ErrorsHaveCodesAndWords) {
             "NOT_FOUND: there is no podgroup g");
 }
 
-TEST(PodCalls, C2_LogsComeFromTheAgentOfTheNode) {
+TEST(PodCallsTimed, C2_LogsComeFromTheAgentOfTheNode) {
   Bed bed;
   bed.create(cpu_pod("a"));
   EXPECT_THAT(bed.error_of("Pods.Logs", {{"name", "a"}}),
@@ -139,7 +139,7 @@ TEST(PodCalls, C2_LogsComeFromTheAgentOfTheNode) {
             "FAILED_PRECONDITION: podman does not answer");
 }
 
-TEST(PodCalls, C2_TheListHasGroupsWithTheirLoad) {
+TEST(PodCallsTimed, C2_TheListHasGroupsWithTheirLoad) {
   Bed bed;
   bed.report(PodPhase::running);
   bed.create("---\n" + std::string(kGroup) + "---\n" +
@@ -154,7 +154,7 @@ TEST(PodCalls, C2_TheListHasGroupsWithTheirLoad) {
   EXPECT_FALSE(groups[0].contains("cpu")) << "no agent has said";
 }
 
-TEST(PodCalls, LongTextsOfAgentsAreCutBetweenCharacters) {
+TEST(PodCallsTimed, LongTextsOfAgentsAreCutBetweenCharacters) {
   Bed bed;
   bed.report(PodPhase::running);
   bed.create(cpu_pod("a"));
@@ -171,7 +171,7 @@ TEST(PodCalls, LongTextsOfAgentsAreCutBetweenCharacters) {
   EXPECT_EQ(bed.call("Pods.List", json::object())["pods"][0]["message"], text.substr(0, 1023));
 }
 
-TEST(PodCalls, AnUnplacedPodSaysWhy) {
+TEST(PodCallsTimed, AnUnplacedPodSaysWhy) {
   Bed bed;
   bed.create(cpu_pod("a", "", "example.com/npu: 2"));
   const json pod = bed.call("Pods.List", json::object())["pods"][0];

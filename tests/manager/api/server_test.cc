@@ -56,7 +56,7 @@ struct Bed {
   Client client;
 };
 
-TEST(Server, T20_JobsComeAndGo) {
+TEST(ServerTimed, T20_JobsComeAndGo) {
   Bed bed;
   const json job = bed.submit("one", 5);
   EXPECT_EQ(job["state"], "STARTING");
@@ -73,7 +73,7 @@ TEST(Server, T20_JobsComeAndGo) {
   EXPECT_EQ(events.back()["reason"], "asked by the manager's machine: done");
 }
 
-TEST(Server, ErrorsHaveCodesAndWords) {
+TEST(ServerTimed, ErrorsHaveCodesAndWords) {
   Bed bed;
   bed.submit("one", 2);
   const auto submit = [&](const std::string& text) {
@@ -93,7 +93,7 @@ TEST(Server, ErrorsHaveCodesAndWords) {
   EXPECT_THAT(bed.error_of("Cluster.Drain", {{"name", "C"}}), HasSubstr("FAILED_PRECONDITION"));
 }
 
-TEST(Server, AWatchEndsWithItsJob) {
+TEST(ServerTimed, AWatchEndsWithItsJob) {
   Bed bed;
   bed.submit("one", 2);
   int replies = 0;
@@ -112,7 +112,7 @@ TEST(Server, AWatchEndsWithItsJob) {
   EXPECT_EQ(replies, 1);
 }
 
-TEST(Server, TheTopologyIsATree) {
+TEST(ServerTimed, TheTopologyIsATree) {
   Bed bed;
   bed.call("Cluster.Drain", {{"name", "w4"}});
   const json all = bed.call("Cluster.Topology", json::object());
@@ -124,7 +124,7 @@ TEST(Server, TheTopologyIsATree) {
   EXPECT_EQ(all["workers"][4]["drained"], true);
 }
 
-TEST(Server, T13_StragglersAreNamedTheLatestFirst) {
+TEST(ServerTimed, T13_StragglersAreNamedTheLatestFirst) {
   Bed bed;
   const json job = bed.submit("one", 5);
   SwitchRegistration leaf;
@@ -161,7 +161,7 @@ TEST(Server, T13_StragglersAreNamedTheLatestFirst) {
 }
 
 // Asks as grpcurl and others do that have no manager.proto.
-TEST(Server, ReflectionNamesTheServices) {
+TEST(ServerTimed, ReflectionNamesTheServices) {
   const Bed bed;
   const auto channel =
       grpc::CreateChannel("unix:" + bed.socket(), grpc::InsecureChannelCredentials());
@@ -186,7 +186,7 @@ TEST(Server, ReflectionNamesTheServices) {
     EXPECT_THAT(text, HasSubstr(std::string("tributary.manager.v1.") + service));
 }
 
-TEST(Server, AStoreOfAnotherManagerIsUnavailable) {
+TEST(ServerTimed, AStoreOfAnotherManagerIsUnavailable) {
   Bed bed;
   delete_lock(bed.scratch.file());
   const SqliteStore next(bed.scratch.file());
@@ -195,14 +195,14 @@ TEST(Server, AStoreOfAnotherManagerIsUnavailable) {
       HasSubstr("UNAVAILABLE"));
 }
 
-TEST(Server, TheSocketIsForItsOwnerAndGroup) {
+TEST(ServerTimed, TheSocketIsForItsOwnerAndGroup) {
   const Bed bed;
   struct stat status {};
   ASSERT_EQ(::stat(bed.socket().c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 07777u, 0660u);
 }
 
-TEST(Client, TargetsThatMakeNoSense) {
+TEST(ClientTimed, TargetsThatMakeNoSense) {
   EXPECT_THROW(Client({"nowhere", "", "", ""}), std::invalid_argument);
   EXPECT_THROW(Client({"127.0.0.1:1", "", "", ""}), std::invalid_argument);
 }

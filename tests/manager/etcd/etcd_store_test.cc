@@ -47,7 +47,7 @@ struct Holder {
   Writer writer;
 };
 
-TEST(EtcdStore, ComparesBeforeItSets) {
+TEST(EtcdStoreTimed, ComparesBeforeItSets) {
   FakeEtcd fake;
   Holder holder(fake);
   const auto first = holder.commit({{"a", "1", 0}, {"b", "1", 0}});
@@ -62,7 +62,7 @@ TEST(EtcdStore, ComparesBeforeItSets) {
   EXPECT_GT(holder.commit({{"a", "3", 0}})[0], second[0]);
 }
 
-TEST(EtcdStore, ListsAPrefixWhateverItsBytesAndOverAllPages) {
+TEST(EtcdStoreTimed, ListsAPrefixWhateverItsBytesAndOverAllPages) {
   FakeEtcd fake;
   Holder holder(fake);
   const std::string zero("j/\0x", 4);
@@ -83,7 +83,7 @@ TEST(EtcdStore, ListsAPrefixWhateverItsBytesAndOverAllPages) {
   EXPECT_EQ(holder.store.list("").size(), 604u);
 }
 
-TEST(EtcdStore, TheLargestCommitFitsIntoOneTransaction) {
+TEST(EtcdStoreTimed, TheLargestCommitFitsIntoOneTransaction) {
   FakeEtcd fake;
   Holder holder(fake);
   std::vector<Write> writes;
@@ -93,7 +93,7 @@ TEST(EtcdStore, TheLargestCommitFitsIntoOneTransaction) {
   EXPECT_LE(fake.state().most_writes, 128u);  // etcd's --max-txn-ops
 }
 
-TEST(EtcdStore, AnOlderManagerDecidesNothingMore) {
+TEST(EtcdStoreTimed, AnOlderManagerDecidesNothingMore) {
   FakeEtcd fake;
   Holder old(fake);
   old.commit({{"a", "1", 0}});
@@ -112,7 +112,7 @@ TEST(EtcdStore, AnOlderManagerDecidesNothingMore) {
   next.commit({{"b", "2", 0}});
 }
 
-TEST(EtcdStore, ACommitThatWasTakenAndNotAnsweredIsTakenOnce) {
+TEST(EtcdStoreTimed, ACommitThatWasTakenAndNotAnsweredIsTakenOnce) {
   const auto state = std::make_shared<EtcdState>();
   FakeEtcd first(state);
   FakeEtcd second(state);
@@ -130,7 +130,7 @@ TEST(EtcdStore, ACommitThatWasTakenAndNotAnsweredIsTakenOnce) {
   EXPECT_EQ(holder.store.get("a")->value, "3");
 }
 
-TEST(EtcdStore, AMemberThatIsAwayIsPassedOver) {
+TEST(EtcdStoreTimed, AMemberThatIsAwayIsPassedOver) {
   const auto state = std::make_shared<EtcdState>();
   FakeEtcd first(state);
   FakeEtcd second(state);
@@ -151,7 +151,7 @@ TEST(EtcdStore, AMemberThatIsAwayIsPassedOver) {
   EXPECT_FALSE(holder.store.get("b").has_value());
 }
 
-TEST(EtcdStore, AFullStoreSaysSoAndKeepsWhatItHas) {
+TEST(EtcdStoreTimed, AFullStoreSaysSoAndKeepsWhatItHas) {
   FakeEtcd fake;
   Holder holder(fake);
   holder.commit({{"a", "1", 0}});
@@ -164,7 +164,7 @@ TEST(EtcdStore, AFullStoreSaysSoAndKeepsWhatItHas) {
 }
 
 // What could not be decided is shown nowhere, while etcd is away for reading, too.
-TEST(EtcdStore, T20_AServiceGoesBackToWhatWasDecided) {
+TEST(EtcdStoreTimed, T20_AServiceGoesBackToWhatWasDecided) {
   FakeEtcd fake;
   EtcdConnection etcd(Holder::address_of({&fake}), {});
   const auto leadership = try_lead(etcd, {"one", "unix:one"}, kLease).won;

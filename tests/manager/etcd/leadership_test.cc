@@ -31,7 +31,7 @@ void await(const std::function<bool()>& condition) {
   }
 }
 
-TEST(Leadership, OneLeadsAndTheOthersKnowWhich) {
+TEST(LeadershipTimed, OneLeadsAndTheOthersKnowWhich) {
   FakeEtcd fake;
   EtcdConnection etcd(address_of(fake), {});
   auto first = try_lead(etcd, {"one", "h1:1"}, kLease);
@@ -49,7 +49,7 @@ TEST(Leadership, OneLeadsAndTheOthersKnowWhich) {
   EXPECT_GT(third.won->term(), term);
 }
 
-TEST(Leadership, AHostsNameMayBeNoUtf8) {
+TEST(LeadershipTimed, AHostsNameMayBeNoUtf8) {
   FakeEtcd fake;
   EtcdConnection etcd(address_of(fake), {});
   const auto first = try_lead(etcd, {"n\xff", "h1:1"}, kLease);
@@ -57,7 +57,7 @@ TEST(Leadership, AHostsNameMayBeNoUtf8) {
   EXPECT_EQ(try_lead(etcd, {"two", "h2:2"}, kLease).leader.name, "n\xef\xbf\xbd");
 }
 
-TEST(Leadership, NoLeaseIsLeftBehind) {
+TEST(LeadershipTimed, NoLeaseIsLeftBehind) {
   FakeEtcd fake;
   EtcdConnection etcd(address_of(fake), {});
   {
@@ -69,7 +69,7 @@ TEST(Leadership, NoLeaseIsLeftBehind) {
   EXPECT_TRUE(fake.state().keys.empty());
 }
 
-TEST(Leadership, AKeyThatWasPutAndNotAnsweredIsItsOwn) {
+TEST(LeadershipTimed, AKeyThatWasPutAndNotAnsweredIsItsOwn) {
   const auto state = std::make_shared<EtcdState>();
   FakeEtcd first(state);
   FakeEtcd second(state);
@@ -81,7 +81,7 @@ TEST(Leadership, AKeyThatWasPutAndNotAnsweredIsItsOwn) {
             static_cast<std::uint64_t>(state->keys["test/leader"].create_revision()));
 }
 
-TEST(Leadership, EndsByItsOwnClockWhenEtcdIsAway) {
+TEST(LeadershipTimed, EndsByItsOwnClockWhenEtcdIsAway) {
   FakeEtcd fake;
   EtcdConnection etcd(address_of(fake), {});
   fake.set(FakeEtcd::Fault::short_lease);
@@ -97,7 +97,7 @@ TEST(Leadership, EndsByItsOwnClockWhenEtcdIsAway) {
   }
 }
 
-TEST(Leadership, ItsLeaseIsRenewedUntilItIsNoMore) {
+TEST(LeadershipTimed, ItsLeaseIsRenewedUntilItIsNoMore) {
   FakeEtcd fake;
   EtcdConnection etcd(address_of(fake), {});
   const auto election = try_lead(etcd, {"one", "h1:1"}, kRenewedSoon);
@@ -115,7 +115,7 @@ TEST(Leadership, ItsLeaseIsRenewedUntilItIsNoMore) {
   await([&] { return election.won->is_over(); });
 }
 
-TEST(Leadership, OneWhoseKeyWasTakenAwayLeadsNoMore) {
+TEST(LeadershipTimed, OneWhoseKeyWasTakenAwayLeadsNoMore) {
   FakeEtcd fake;
   EtcdConnection etcd(address_of(fake), {});
   const auto election = try_lead(etcd, {"one", "h1:1"}, kRenewedSoon);
@@ -128,7 +128,7 @@ TEST(Leadership, OneWhoseKeyWasTakenAwayLeadsNoMore) {
 }
 
 // It would lead without a thread that renews the lease.
-TEST(Leadership, NoLeaseIsLeftWhereNoThreadIs) {
+TEST(LeadershipTimed, NoLeaseIsLeftWhereNoThreadIs) {
   FakeEtcd fake;
   EtcdConnection etcd(address_of(fake), {});
   static_cast<void>(try_lead(etcd, {"one", "h1:1"}, kLease));  // so that gRPC has its threads
@@ -141,7 +141,7 @@ TEST(Leadership, NoLeaseIsLeftWhereNoThreadIs) {
   EXPECT_TRUE(fake.state().keys.empty());
 }
 
-TEST(Campaign, FollowsUntilTheLeaderIsGone) {
+TEST(CampaignTimed, FollowsUntilTheLeaderIsGone) {
   FakeEtcd fake;
   EtcdConnection etcd(address_of(fake), {});
   auto first = try_lead(etcd, {"one", "h1:1"}, kLease);

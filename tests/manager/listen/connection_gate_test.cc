@@ -81,7 +81,7 @@ struct Bed {
   ConnectionGate gate;
 };
 
-TEST(ConnectionGate, HandsOverAllBytesHoweverTheyCome) {
+TEST(ConnectionGateTimed, HandsOverAllBytesHoweverTheyCome) {
   for (const auto& [protocol, text] :
        {std::pair(Protocol::http2, kOpening), std::pair(Protocol::tls, kRecord)}) {
     Bed bed(kPatient, protocol);
@@ -91,7 +91,7 @@ TEST(ConnectionGate, HandsOverAllBytesHoweverTheyCome) {
   }
 }
 
-TEST(ConnectionGate, ByTcpToo) {
+TEST(ConnectionGateTimed, ByTcpToo) {
   const Listener listener = Listener::at_address("127.0.0.1:0");
   Bed bed(kPatient);
   const ConnectionGate gate(
@@ -109,7 +109,7 @@ TEST(ConnectionGate, ByTcpToo) {
   EXPECT_EQ(bed.text_of_taken(), kRecord);
 }
 
-TEST(ConnectionGate, SilentAndSlowConnectionsEnd) {
+TEST(ConnectionGateTimed, SilentAndSlowConnectionsEnd) {
   Bed bed({.opening = Duration::ms(1)});
   const int silent = bed.connect();
   const int slow = bed.connect();
@@ -119,14 +119,14 @@ TEST(ConnectionGate, SilentAndSlowConnectionsEnd) {
   EXPECT_TRUE(bed.taken.empty());
 }
 
-TEST(ConnectionGate, WhatIsNoOpeningEndsAtOnce) {
+TEST(ConnectionGateTimed, WhatIsNoOpeningEndsAtOnce) {
   Bed bed(kPatient);
   const int client = bed.connect();
   send_text(client, "GET / HTTP/1.1\r\n");
   EXPECT_TRUE(testbed::closes(client));
 }
 
-TEST(ConnectionGate, TheOldestMakesWay) {
+TEST(ConnectionGateTimed, TheOldestMakesWay) {
   Bed bed({.pending = 2, .opening = kPatient.opening});
   const int first = bed.connect();
   const int second = bed.connect();
@@ -138,7 +138,7 @@ TEST(ConnectionGate, TheOldestMakesWay) {
 }
 
 // The client's descriptor is there before; the gate has none for its own end of the connection.
-TEST(ConnectionGate, TheOldestMakesWayWhereNoDescriptorIsLeft) {
+TEST(ConnectionGateTimed, TheOldestMakesWayWhereNoDescriptorIsLeft) {
   Bed bed(kPatient);
   const int first = bed.connect();
   send_text(bed.connect(), kOpening);
@@ -151,7 +151,7 @@ TEST(ConnectionGate, TheOldestMakesWayWhereNoDescriptorIsLeft) {
   EXPECT_EQ(bed.text_of_taken(1), kOpening);
 }
 
-TEST(ConnectionGate, AcceptsAgainWhereADescriptorComesBack) {
+TEST(ConnectionGateTimed, AcceptsAgainWhereADescriptorComesBack) {
   Bed bed(kPatient);
   const int client = bed.socket();
   {
@@ -162,7 +162,7 @@ TEST(ConnectionGate, AcceptsAgainWhereADescriptorComesBack) {
   EXPECT_EQ(bed.text_of_taken(), kOpening);
 }
 
-TEST(ConnectionGate, ClosesAllAtItsEnd) {
+TEST(ConnectionGateTimed, ClosesAllAtItsEnd) {
   auto bed = std::make_unique<Bed>(kPatient);
   const int client = ::dup(bed->connect());
   bed.reset();
@@ -170,7 +170,7 @@ TEST(ConnectionGate, ClosesAllAtItsEnd) {
   ::close(client);
 }
 
-TEST(Listener, ItsPathIsTheGroupsAndGoesWithIt) {
+TEST(ListenerTimed, ItsPathIsTheGroupsAndGoesWithIt) {
   const Scratch scratch;
   const std::string path = scratch.file() + ".sock";
   {
@@ -184,7 +184,7 @@ TEST(Listener, ItsPathIsTheGroupsAndGoesWithIt) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-TEST(Listener, SaysWhyItCannot) {
+TEST(ListenerTimed, SaysWhyItCannot) {
   const auto error_of = [](const std::string& address) {
     try {
       static_cast<void>(Listener::at_address(address));

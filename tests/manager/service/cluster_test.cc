@@ -71,7 +71,7 @@ struct Bed {
   std::map<std::string, std::uint64_t> sessions;
 };
 
-TEST(Cluster, T20_AJobRunsWhenEachOfItsSwitchesHasIt) {
+TEST(ClusterTimed, T20_AJobRunsWhenEachOfItsSwitchesHasIt) {
   Bed bed;
   EXPECT_EQ(bed.cluster.submit(request("all", 5), "f", bed.now).outcome, Outcome::admitted);
   EXPECT_EQ(bed.phase("all"), Phase::starting);
@@ -84,7 +84,7 @@ TEST(Cluster, T20_AJobRunsWhenEachOfItsSwitchesHasIt) {
               ElementsAre("queued", "admitted", "switch", "switch", "switch", "running"));
 }
 
-TEST(Cluster, AWaiterLearnsOfEachChange) {
+TEST(ClusterTimed, AWaiterLearnsOfEachChange) {
   Bed bed;
   std::uint64_t seen = 0;
   bed.cluster.wait_change(seen, std::chrono::milliseconds(0));
@@ -100,7 +100,7 @@ TEST(Cluster, AWaiterLearnsOfEachChange) {
   last.join();
 }
 
-TEST(Cluster, ASwitchThatIsNotTheOneOfTheTopologyIsRefused) {
+TEST(ClusterTimed, ASwitchThatIsNotTheOneOfTheTopologyIsRefused) {
   Bed bed;
   auto registration = Bed::registration("A");
   registration.id = 7;
@@ -117,7 +117,7 @@ TEST(Cluster, ASwitchThatIsNotTheOneOfTheTopologyIsRefused) {
   EXPECT_THAT(bed.kinds(), ElementsAre("switch", "switch", "switch", "switch"));  // each once
 }
 
-TEST(Cluster, ANewSessionOfASwitchEndsTheOldOne) {
+TEST(ClusterTimed, ANewSessionOfASwitchEndsTheOldOne) {
   Bed bed;
   const auto old = bed.cluster.attend(Bed::registration("A"), bed.now);
   const auto next = bed.cluster.attend(Bed::registration("A"), bed.now);
@@ -128,7 +128,7 @@ TEST(Cluster, ANewSessionOfASwitchEndsTheOldOne) {
   EXPECT_TRUE(bed.cluster.report("A", next, {}, bed.now));
 }
 
-TEST(Cluster, AJobThatASwitchRefusesWaitsUntilThereIsRoom) {
+TEST(ClusterTimed, AJobThatASwitchRefusesWaitsUntilThereIsRoom) {
   Bed bed;
   bed.cluster.submit(request("one", 5), "f", bed.now);
   for (const char* name : {"root", "A", "B"}) bed.obey(name);
@@ -150,7 +150,7 @@ TEST(Cluster, AJobThatASwitchRefusesWaitsUntilThereIsRoom) {
   EXPECT_EQ(bed.phase("two"), Phase::starting);
 }
 
-TEST(Cluster, T13_WhoIsLateIsToldToItsSwitchAndToNoOther) {
+TEST(ClusterTimed, T13_WhoIsLateIsToldToItsSwitchAndToNoOther) {
   Bed bed;
   bed.cluster.submit(
       "tenant: a\npolicy: manager\njob: {name: one, workers: 5, stragglers: {exclude: "
@@ -188,7 +188,7 @@ TEST(Cluster, T13_WhoIsLateIsToldToItsSwitchAndToNoOther) {
   EXPECT_EQ(bed.kinds().back(), "straggler");
 }
 
-TEST(Cluster, T11_HostsAreRankedByWhatSwitchesReportAndAnewWhenOneGoes) {
+TEST(ClusterTimed, T11_HostsAreRankedByWhatSwitchesReportAndAnewWhenOneGoes) {
   Bed bed;
   bed.cluster.submit(
       "tenant: a\npolicy: manager\njob: {name: one, workers: 5, completion_hosts: [A, B, root], "
@@ -230,7 +230,7 @@ TEST(Cluster, T11_HostsAreRankedByWhatSwitchesReportAndAnewWhenOneGoes) {
   EXPECT_EQ(bed.kinds().back(), "host");
 }
 
-TEST(Cluster, MembersThatAreThereRenewTheLease) {
+TEST(ClusterTimed, MembersThatAreThereRenewTheLease) {
   Bed bed;
   bed.cluster.submit(request("one", 5, "lease: 10s\n"), "f", bed.now);
   for (int turn = 0; turn < 4; ++turn) {
@@ -247,7 +247,7 @@ TEST(Cluster, MembersThatAreThereRenewTheLease) {
   EXPECT_THAT(bed.kinds(), Contains("expired"));
 }
 
-TEST(Cluster, ADrainedWorkerStaysSoOverARestart) {
+TEST(ClusterTimed, ADrainedWorkerStaysSoOverARestart) {
   const Scratch scratch;
   {
     Bed bed(128, scratch.file());
@@ -263,7 +263,7 @@ TEST(Cluster, ADrainedWorkerStaysSoOverARestart) {
   EXPECT_EQ(again.outcome, Outcome::admitted);
 }
 
-TEST(Cluster, AManagerThatOthersFollowSaysSo) {
+TEST(ClusterTimed, AManagerThatOthersFollowSaysSo) {
   const Scratch scratch;
   Bed old(128, scratch.file());
   EXPECT_EQ(old.cluster.trouble(), "");
@@ -277,7 +277,7 @@ TEST(Cluster, AManagerThatOthersFollowSaysSo) {
   EXPECT_EQ(old.kinds(), std::vector<std::string>{"store"});  // told once
 }
 
-TEST(Cluster, AnIdleManagerNoticesThatOthersFollow) {
+TEST(ClusterTimed, AnIdleManagerNoticesThatOthersFollow) {
   const Scratch scratch;
   Bed old(128, scratch.file());
   old.cluster.advance(old.now);
@@ -289,7 +289,7 @@ TEST(Cluster, AnIdleManagerNoticesThatOthersFollow) {
 }
 
 // None lost, no quota exceeded, each admitted one runs (T20, O1).
-TEST(Cluster, T20_ManyTenantsAtOnce) {
+TEST(ClusterTimed, T20_ManyTenantsAtOnce) {
   constexpr int kTenants = 20;
   constexpr int kJobs = 200;
   const Scratch scratch;
@@ -331,7 +331,7 @@ TEST(Cluster, T20_ManyTenantsAtOnce) {
   }
 }
 
-TEST(Cluster, AgentsAttendAnewWhenTheTopologyIsReadAgain) {
+TEST(ClusterTimed, AgentsAttendAnewWhenTheTopologyIsReadAgain) {
   Bed bed;
   bed.cluster.submit(request("one", 5), "job.yaml", bed.now);
   for (const char* node : {"root", "A", "B"}) bed.obey(node);

@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(LogDesk, C2_AnAnswerReachesItsQuestion) {
+TEST(LogDeskTimed, C2_AnAnswerReachesItsQuestion) {
   LogDesk desk;
   const auto id = desk.ask("x", {.instance = "1.1", .container = "main", .lines = 10});
   ASSERT_TRUE(id);
@@ -27,7 +27,7 @@ TEST(LogDesk, C2_AnAnswerReachesItsQuestion) {
   EXPECT_EQ(answer.get()->text, "line\n");
 }
 
-TEST(LogDesk, WithoutAnAnswerTheQuestionEnds) {
+TEST(LogDeskTimed, WithoutAnAnswerTheQuestionEnds) {
   LogDesk desk;
   const auto id = desk.ask("x", {});
   EXPECT_FALSE(desk.wait(*id, 0ms));
@@ -36,7 +36,7 @@ TEST(LogDesk, WithoutAnAnswerTheQuestionEnds) {
   EXPECT_FALSE(desk.wait(*id, 0ms));
 }
 
-TEST(LogDesk, ANodeHasABoundedNumberOfQuestions) {
+TEST(LogDeskTimed, ANodeHasABoundedNumberOfQuestions) {
   LogDesk desk;
   std::uint64_t last = 0;
   for (std::size_t i = 0; i < LogDesk::kMostQuestions; ++i) last = desk.ask("x", {}).value();

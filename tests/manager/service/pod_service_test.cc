@@ -46,7 +46,7 @@ struct Bed {
   std::unique_ptr<PodService> service;
 };
 
-TEST(PodService, C2_ClaimsAreKeysThatGoWithThePod) {
+TEST(PodServiceTimed, C2_ClaimsAreKeysThatGoWithThePod) {
   Bed bed;
   bed.report(PodPhase::running);
   bed.create("---\n" + npu_pod("a") + "---\n" + npu_pod("b"));
@@ -62,7 +62,7 @@ TEST(PodService, C2_ClaimsAreKeysThatGoWithThePod) {
   EXPECT_TRUE(bed.store.list("pods/").empty());
 }
 
-TEST(PodService, TheNextManagerKnowsAsMuch) {
+TEST(PodServiceTimed, TheNextManagerKnowsAsMuch) {
   Bed bed;
   bed.create(kGroupText);
   bed.report(PodPhase::running);
@@ -82,7 +82,7 @@ TEST(PodService, TheNextManagerKnowsAsMuch) {
   EXPECT_NE(bed.pod("b").instance(), instance);
 }
 
-TEST(PodService, ASequenceNumberIsNeverUsedAgain) {
+TEST(PodServiceTimed, ASequenceNumberIsNeverUsedAgain) {
   Bed bed;
   bed.create(npu_pod("a"));
   const std::string instance = bed.pod("a").instance();
@@ -92,7 +92,7 @@ TEST(PodService, ASequenceNumberIsNeverUsedAgain) {
   EXPECT_NE(bed.pod("a").instance(), instance);
 }
 
-TEST(PodService, AFencedManagerClaimsNothing) {
+TEST(PodServiceTimed, AFencedManagerClaimsNothing) {
   Bed bed;
   bed.report(PodPhase::running);
   bed.create(npu_pod("a"));
@@ -104,7 +104,7 @@ TEST(PodService, AFencedManagerClaimsNothing) {
 }
 
 // With etcd, reading may fail as writing does.
-TEST(PodService, WhatCouldNeitherBeDecidedNorReadIsStale) {
+TEST(PodServiceTimed, WhatCouldNeitherBeDecidedNorReadIsStale) {
   FakeEtcd fake;
   EtcdConnection etcd({{fake.endpoint()}, "test/"}, {});
   const auto leadership = try_lead(etcd, {"one", "h:1"}, std::chrono::seconds(30)).won;
@@ -128,7 +128,7 @@ TEST(PodService, WhatCouldNeitherBeDecidedNorReadIsStale) {
   EXPECT_EQ(store.list("claims/").size(), 1u);
 }
 
-TEST(PodService, HundredPodsAreClaimedOnceEach) {
+TEST(PodServiceTimed, HundredPodsAreClaimedOnceEach) {
   Bed bed;
   for (int n = 0; n < 10; ++n) {
     NodeReport report{.figures = node("x" + std::to_string(n), {}), .instances = {}};
@@ -144,7 +144,7 @@ TEST(PodService, HundredPodsAreClaimedOnceEach) {
 
 // The bar is 100 ms for each of the last pods; here it is printed, since a shared machine's clock
 // proves nothing.
-TEST(PodService, C2_AThousandPodsSpreadEvenlyOverAHundredNodes) {
+TEST(PodServiceTimed, C2_AThousandPodsSpreadEvenlyOverAHundredNodes) {
   Bed bed;
   constexpr int kNodes = 100;
   for (int n = 0; n < kNodes; ++n) {

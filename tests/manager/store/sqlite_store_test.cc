@@ -24,7 +24,7 @@ StoreError::Kind kind_of(Writer& writer, const std::vector<Write>& writes) {
   return StoreError::Kind::gone;
 }
 
-TEST(SqliteStore, ComparesBeforeItSets) {
+TEST(SqliteStoreTimed, ComparesBeforeItSets) {
   const Scratch scratch;
   SqliteStore store(scratch.file());
   Writer writer(store, {""});
@@ -40,7 +40,7 @@ TEST(SqliteStore, ComparesBeforeItSets) {
   EXPECT_GT(writer.commit(std::vector<Write>{{"a", "3", 0}})[0], second[0]);
 }
 
-TEST(SqliteStore, ListsAPrefixWhateverItsBytes) {
+TEST(SqliteStoreTimed, ListsAPrefixWhateverItsBytes) {
   const Scratch scratch;
   SqliteStore store(scratch.file());
   Writer writer(store, {""});
@@ -53,7 +53,7 @@ TEST(SqliteStore, ListsAPrefixWhateverItsBytes) {
   EXPECT_EQ(store.list("j/%%").size(), 0u);
 }
 
-TEST(SqliteStore, AnOlderManagerDecidesNothingMore) {
+TEST(SqliteStoreTimed, AnOlderManagerDecidesNothingMore) {
   const Scratch scratch;
   SqliteStore old(scratch.file());
   Writer writer(old, {""});
@@ -66,7 +66,7 @@ TEST(SqliteStore, AnOlderManagerDecidesNothingMore) {
   EXPECT_EQ(next.get("a")->value, "1");
 }
 
-TEST(SqliteStore, ASecondManagerIsRefusedAndTheFirstDecidesOn) {
+TEST(SqliteStoreTimed, ASecondManagerIsRefusedAndTheFirstDecidesOn) {
   const Scratch scratch;
   auto first = std::make_unique<SqliteStore>(scratch.file());
   const std::uint64_t term = first->term();
@@ -86,7 +86,7 @@ TEST(SqliteStore, ASecondManagerIsRefusedAndTheFirstDecidesOn) {
   EXPECT_EQ(second.term(), term + 1) << "the refused one has taken no term";
 }
 
-TEST(SqliteStore, AFullStoreSaysSoAndKeepsWhatItHas) {
+TEST(SqliteStoreTimed, AFullStoreSaysSoAndKeepsWhatItHas) {
   const Scratch scratch;
   SqliteStore store(scratch.file(), 16);
   Writer writer(store, {""});
@@ -96,7 +96,7 @@ TEST(SqliteStore, AFullStoreSaysSoAndKeepsWhatItHas) {
   EXPECT_EQ(writer.commit(std::vector<Write>{{"c", "small", 0}}).size(), 1u);
 }
 
-TEST(SqliteStore, AFileThatIsNoDatabaseIsNamed) {
+TEST(SqliteStoreTimed, AFileThatIsNoDatabaseIsNamed) {
   const Scratch scratch;
   {
     FILE* const file = fopen(scratch.file().c_str(), "w");
@@ -123,7 +123,7 @@ TEST(SqliteStore, AFileThatIsNoDatabaseIsNamed) {
   }
 }
 
-TEST(SqliteStore, WhatWasCommittedSurvivesAKill) {
+TEST(SqliteStoreTimed, WhatWasCommittedSurvivesAKill) {
   const Scratch scratch;
   for (std::uint32_t round = 0; round < 5; ++round) {
     std::array<int, 2> ends{};

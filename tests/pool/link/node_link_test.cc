@@ -99,7 +99,7 @@ Welcome welcome(const std::string& transport, std::size_t address_bytes) {
   return out;
 }
 
-TEST(PoolLyingNode, UnknownTransportIsNamed) {
+TEST(PoolLyingNodeTimed, UnknownTransportIsNamed) {
   EXPECT_THAT(problem_of(welcome("pigeon", 16)),
               AllOf(HasSubstr("'transport' is 'pigeon'"), HasSubstr("allowed: verbs, mapped")));
   EXPECT_THAT(problem_of(welcome("", 16)), HasSubstr("'transport' is ''"));
@@ -107,7 +107,7 @@ TEST(PoolLyingNode, UnknownTransportIsNamed) {
   EXPECT_THAT(problem_of(welcome("\xFFmapped", 16)), HasSubstr("'transport' is '?mapped'"));
 }
 
-TEST(PoolLyingNode, AddressesThatMeanNothingAreNamed) {
+TEST(PoolLyingNodeTimed, AddressesThatMeanNothingAreNamed) {
   for (const char* transport : {"verbs", "mapped", "tcp", "shm"})
     EXPECT_THAT(problem_of(welcome(transport, 0)), HasSubstr("'address' is empty")) << transport;
   for (const char* transport : {"tcp", "shm"})
@@ -117,7 +117,7 @@ TEST(PoolLyingNode, AddressesThatMeanNothingAreNamed) {
 }
 
 // The port of its data takes connections, and no process answers there: no read is ever posted.
-TEST(PoolLyingNode, L1NodeWhoseDataPortIsDeadIsGivenUp) {
+TEST(PoolLyingNodeTimed, L1NodeWhoseDataPortIsDeadIsGivenUp) {
   const StoredPool pool("tributary-dead-port-");
   PoolConfig config = load_pool_config(pool.config());
   const int dead = listen_at("127.0.0.1:0");
@@ -141,7 +141,7 @@ TEST(PoolLyingNode, L1NodeWhoseDataPortIsDeadIsGivenUp) {
   close(dead);
 }
 
-TEST(PoolLyingNode, TextThatIsNotUtf8IsNamed) {
+TEST(PoolLyingNodeTimed, TextThatIsNotUtf8IsNamed) {
   Welcome stranger = welcome("tcp", 16);
   stranger.node = "\xC3(";
   EXPECT_THAT(problem_of(stranger), HasSubstr("'node' is not UTF-8"));

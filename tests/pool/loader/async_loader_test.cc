@@ -16,13 +16,13 @@ std::string text_of(const std::vector<std::byte>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-class PoolAsyncLoader : public testing::Test {
+class PoolAsyncLoaderTimed : public testing::Test {
  protected:
   StoredPool stored_{"async"};
   Loader loader_{load_pool_config(stored_.config())};
 };
 
-TEST_F(PoolAsyncLoader, L2EachRequestEndsOnceAndItsRecordsAreThere) {
+TEST_F(PoolAsyncLoaderTimed, L2EachRequestEndsOnceAndItsRecordsAreThere) {
   std::vector<std::vector<std::byte>> data;
   for (std::uint64_t id = 0; id < StoredPool::kRecords; ++id) data.emplace_back(loader_.length(id));
   std::atomic<int> good{0};
@@ -37,7 +37,7 @@ TEST_F(PoolAsyncLoader, L2EachRequestEndsOnceAndItsRecordsAreThere) {
     EXPECT_EQ(text_of(data[id]), StoredPool::text(id));
 }
 
-TEST_F(PoolAsyncLoader, L2OneUnreadableRecordFailsItsOwnRequestAlone) {
+TEST_F(PoolAsyncLoaderTimed, L2OneUnreadableRecordFailsItsOwnRequestAlone) {
   std::filesystem::remove(stored_.file(7));
   std::vector<std::vector<std::byte>> data;
   for (std::uint64_t id = 0; id < 12; ++id) data.emplace_back(loader_.length(id));
@@ -63,7 +63,7 @@ TEST_F(PoolAsyncLoader, L2OneUnreadableRecordFailsItsOwnRequestAlone) {
   EXPECT_EQ(text_of(data[8]), StoredPool::text(8));
 }
 
-TEST_F(PoolAsyncLoader, BadRequestsAreRefusedAtOnce) {
+TEST_F(PoolAsyncLoaderTimed, BadRequestsAreRefusedAtOnce) {
   std::vector<std::byte> target(1);
   AsyncLoader async(loader_);
   const auto never = [](const std::exception_ptr&) { FAIL() << "done() of a refused request"; };
@@ -73,7 +73,7 @@ TEST_F(PoolAsyncLoader, BadRequestsAreRefusedAtOnce) {
   async.wait();
 }
 
-TEST_F(PoolAsyncLoader, ChildrenOfAForkHaveAQueueOfTheirOwn) {
+TEST_F(PoolAsyncLoaderTimed, ChildrenOfAForkHaveAQueueOfTheirOwn) {
   std::vector<std::byte> target(1);
   AsyncLoader async(loader_);
   const auto load = [&] {

@@ -20,7 +20,7 @@ namespace {
 
 using testing::HasSubstr;
 
-class PoolLoaderMetrics : public testing::Test {
+class PoolLoaderMetricsTimed : public testing::Test {
  protected:
   void SetUp() override { std::filesystem::create_directories(folder_); }
   void TearDown() override { std::filesystem::remove_all(folder_); }
@@ -57,7 +57,7 @@ void load(Loader& loader, std::uint64_t id) {
   loader.get_into(id, target);
 }
 
-TEST_F(PoolLoaderMetrics, TextHasEveryCounterAndTheBatchesTimes) {
+TEST_F(PoolLoaderMetricsTimed, TextHasEveryCounterAndTheBatchesTimes) {
   LoaderMetrics its = metrics();
   its.add_batch(1);
   its.add_batch(std::uint64_t{1} << 16);
@@ -82,7 +82,7 @@ TEST_F(PoolLoaderMetrics, TextHasEveryCounterAndTheBatchesTimes) {
     EXPECT_THAT(text, HasSubstr(line));
 }
 
-TEST_F(PoolLoaderMetrics, AFileIsReplacedWhenItIsDue) {
+TEST_F(PoolLoaderMetricsTimed, AFileIsReplacedWhenItIsDue) {
   LoaderMetrics its = metrics();
   const auto start = LoaderMetrics::Clock::now();
   const std::string line = "records_total{pool=\"stored\",process=\"0\",source=\"pool\"} ";
@@ -101,7 +101,7 @@ TEST_F(PoolLoaderMetrics, AFileIsReplacedWhenItIsDue) {
   EXPECT_EQ(status.st_mode & 0777u, 0644u) << "node_exporter may be another user";
 }
 
-TEST_F(PoolLoaderMetrics, NumbersAreTakenAgainAndFilesStayUntilThen) {
+TEST_F(PoolLoaderMetricsTimed, NumbersAreTakenAgainAndFilesStayUntilThen) {
   const LoadCounters counters;
   LoaderMetrics first = metrics();
   first.write(counters);
@@ -117,7 +117,7 @@ TEST_F(PoolLoaderMetrics, NumbersAreTakenAgainAndFilesStayUntilThen) {
   EXPECT_THAT(read(1), HasSubstr("process=\"1\",source=\"pool\"} 9\n"));
 }
 
-TEST_F(PoolLoaderMetrics, AFileThatCannotBeWrittenDisturbsNothing) {
+TEST_F(PoolLoaderMetricsTimed, AFileThatCannotBeWrittenDisturbsNothing) {
   LoaderMetrics its = metrics();
   std::filesystem::remove_all(folder_);
   its.write({});
@@ -126,7 +126,7 @@ TEST_F(PoolLoaderMetrics, AFileThatCannotBeWrittenDisturbsNothing) {
   EXPECT_EQ(files().size(), 1u);
 }
 
-TEST_F(PoolLoaderMetrics, AFolderThatIsNoneIsRefusedAtTheStart) {
+TEST_F(PoolLoaderMetricsTimed, AFolderThatIsNoneIsRefusedAtTheStart) {
   PoolConfig bad = config();
   for (const auto& place : {folder_ / "none", stored_.file(1)}) {
     const std::string folder = place;
@@ -140,7 +140,7 @@ TEST_F(PoolLoaderMetrics, AFolderThatIsNoneIsRefusedAtTheStart) {
   }
 }
 
-TEST_F(PoolLoaderMetrics, L5ALoadersLastValuesOutliveIt) {
+TEST_F(PoolLoaderMetricsTimed, L5ALoadersLastValuesOutliveIt) {
   {
     Loader loader(config());
     EXPECT_THAT(loader.metrics(), HasSubstr("source=\"store\"} 0\n")) << "before its first load";
@@ -154,14 +154,14 @@ TEST_F(PoolLoaderMetrics, L5ALoadersLastValuesOutliveIt) {
   EXPECT_THAT(read(0), HasSubstr("batch_seconds_count{pool=\"stored\",process=\"0\"} 2\n"));
 }
 
-TEST_F(PoolLoaderMetrics, BatchesThatFailCountTheirTime) {
+TEST_F(PoolLoaderMetricsTimed, BatchesThatFailCountTheirTime) {
   Loader loader(config());
   std::filesystem::remove(stored_.file(3));
   EXPECT_THROW(load(loader, 3), LoadError);
   EXPECT_THAT(loader.metrics(), HasSubstr("batch_seconds_count{pool=\"stored\"} 1\n"));
 }
 
-TEST_F(PoolLoaderMetrics, AChildHasAFileOfItsOwn) {
+TEST_F(PoolLoaderMetricsTimed, AChildHasAFileOfItsOwn) {
   Loader loader(config());
   load(loader, 1);
   const pid_t child = fork();

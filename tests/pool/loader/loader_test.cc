@@ -41,7 +41,7 @@ bool all_load(Loader& loader) {
   return good == kThreads;
 }
 
-TEST(PoolLoader, FirstLoadsOfSeveralThreadsShareASession) {
+TEST(PoolLoaderTimed, FirstLoadsOfSeveralThreadsShareASession) {
   const StoredPool pool("tributary-loader-first-");
   const PoolConfig config = load_pool_config(pool.config());
   for (int round = 0; round < 30; ++round) {
@@ -51,7 +51,7 @@ TEST(PoolLoader, FirstLoadsOfSeveralThreadsShareASession) {
   }
 }
 
-TEST(PoolLoader, FirstLoadsOfSeveralThreadsOfAChildShareASession) {
+TEST(PoolLoaderTimed, FirstLoadsOfSeveralThreadsOfAChildShareASession) {
   const StoredPool pool("tributary-loader-child-");
   Loader loader(load_pool_config(pool.config()));
   ASSERT_TRUE(all_load(loader));
@@ -67,7 +67,7 @@ TEST(PoolLoader, FirstLoadsOfSeveralThreadsOfAChildShareASession) {
   }
 }
 
-TEST(PoolLoader, L1StoreIsReadByOneThreadWhereNoOtherIsLeft) {
+TEST(PoolLoaderTimed, L1StoreIsReadByOneThreadWhereNoOtherIsLeft) {
   const StoredPool pool("tributary-loader-threads-");
   Loader loader(load_pool_config(pool.config()));
   std::vector<std::vector<std::byte>> data;
@@ -83,7 +83,7 @@ TEST(PoolLoader, L1StoreIsReadByOneThreadWhereNoOtherIsLeft) {
 }
 
 // Entries of tar files are looked up in the manifest's bytes.
-TEST(PoolLoader, L1ManifestThatIsTruncatedInPlaceStaysWhole) {
+TEST(PoolLoaderTimed, L1ManifestThatIsTruncatedInPlaceStaysWhole) {
   const std::string path = testing::TempDir() + "tributary-manifest-" + std::to_string(getpid());
   const std::vector<ManifestEntry> entries = {{512, 100, 0}};
   write_manifest_file(path, write_manifest(Format::tar, 0, 0, {{"s", 4096, 1, 0, 1}}, entries));

@@ -95,7 +95,7 @@ void send_bytewise(const MessageStream& stream, const Message& message) {
 }
 
 // Its table comes a byte at a time, and never ends.
-TEST(PoolSlowNode, L1TableThatNeverEndsStopsNoBatch) {
+TEST(PoolSlowNodeTimed, L1TableThatNeverEndsStopsNoBatch) {
   const StoredPool pool("tributary-endless-table-");
   const SlowNode node([](MessageStream& stream, const Message& request) {
     if (const auto* const renew = std::get_if<Renew>(&request))
@@ -112,7 +112,7 @@ TEST(PoolSlowNode, L1TableThatNeverEndsStopsNoBatch) {
 }
 
 // It says nothing after its greeting, like a process that was stopped.
-TEST(PoolSlowNode, L1NodeThatDoesNotAnswerStopsNoBatch) {
+TEST(PoolSlowNodeTimed, L1NodeThatDoesNotAnswerStopsNoBatch) {
   const StoredPool pool("tributary-silent-node-");
   std::atomic<bool> silent{false};
   const SlowNode node([&silent](MessageStream& stream, const Message& request) {

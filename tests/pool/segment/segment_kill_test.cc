@@ -66,7 +66,7 @@ struct Found {
   _exit(stored ? 0 : 1);
 }
 
-TEST(PoolSegmentKill, L4EveryRecordFoundAfterADeathIsWhole) {
+TEST(PoolSegmentKillTimed, L4EveryRecordFoundAfterADeathIsWhole) {
   const SharedMemory shared;
   const auto memory = shared.bytes();
   {

@@ -35,7 +35,7 @@ StoreFault fault_of(const std::string& answer, std::size_t wanted = 4, bool foll
   return StoreFault::refused;
 }
 
-TEST(PoolHttp, RangesAreAskedForAndKept) {
+TEST(PoolHttpTimed, RangesAreAskedForAndKept) {
   HttpStub stub([](const std::string& head) {
     EXPECT_THAT(head, HasSubstr("Range: bytes=10-13\r\n"));
     return HttpStub::answer(206, "data", "Content-Range: bytes 10-13/40\r\nETag: \"abc\"\r\n");
@@ -48,7 +48,7 @@ TEST(PoolHttp, RangesAreAskedForAndKept) {
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(out.data()), 4), "data");
 }
 
-TEST(PoolHttp, StatusesAreFaults) {
+TEST(PoolHttpTimed, StatusesAreFaults) {
   EXPECT_EQ(fault_of(HttpStub::answer(404, "")), StoreFault::not_found);
   EXPECT_EQ(fault_of(HttpStub::answer(403, "<Code>SignatureDoesNotMatch</Code>")),
             StoreFault::denied);
@@ -60,14 +60,14 @@ TEST(PoolHttp, StatusesAreFaults) {
   EXPECT_EQ(fault_of(HttpStub::answer(302, "", "Location: /y\r\n")), StoreFault::refused);
 }
 
-TEST(PoolHttp, HalfAnAnswerIsIncomplete) {
+TEST(PoolHttpTimed, HalfAnAnswerIsIncomplete) {
   const std::string head = "HTTP/1.1 206 X\r\nContent-Range: bytes 0-3/40\r\n";
   EXPECT_EQ(fault_of(head + "Content-Length: 4\r\nConnection: close\r\n\r\nda"),
             StoreFault::incomplete);
   EXPECT_EQ(fault_of(head + "Connection: close\r\n\r\nda"), StoreFault::incomplete);
 }
 
-TEST(PoolHttp, L1AnswersOfAnotherRangeAreRefused) {
+TEST(PoolHttpTimed, L1AnswersOfAnotherRangeAreRefused) {
   EXPECT_EQ(fault_of(range("datadata")), StoreFault::refused);
   EXPECT_EQ(fault_of(range("da")), StoreFault::refused);
   EXPECT_EQ(fault_of(HttpStub::answer(206, "data")), StoreFault::refused) << "no Content-Range";
@@ -85,7 +85,7 @@ TEST(PoolHttp, L1AnswersOfAnotherRangeAreRefused) {
   EXPECT_EQ(fault_of(HttpStub::answer(203, "data")), StoreFault::refused);
 }
 
-TEST(PoolHttp, L1ErrorsNameUrlAndBothRanges) {
+TEST(PoolHttpTimed, L1ErrorsNameUrlAndBothRanges) {
   HttpStub stub([](const std::string&) {
     return HttpStub::answer(206, "data", "Content-Range: bytes 4-7/40\r\n");
   });
@@ -104,7 +104,7 @@ TEST(PoolHttp, L1ErrorsNameUrlAndBothRanges) {
   EXPECT_EQ(out, std::vector<std::byte>(4, std::byte{7})) << "the target is as it was";
 }
 
-TEST(PoolHttp, WholeObjectsMayComeWithoutARange) {
+TEST(PoolHttpTimed, WholeObjectsMayComeWithoutARange) {
   EXPECT_EQ(fault_of(HttpStub::answer(200, "1234"), 40), StoreFault::refused);
   HttpStub stub([](const std::string&) { return HttpStub::answer(200, std::string(40, 'x')); });
   Http http(kShort);
@@ -115,7 +115,7 @@ TEST(PoolHttp, WholeObjectsMayComeWithoutARange) {
   EXPECT_EQ(out, std::vector<std::byte>(40, std::byte{'x'}));
 }
 
-TEST(PoolHttp, HeadersOfARedirectAreNotThoseOfTheAnswer) {
+TEST(PoolHttpTimed, HeadersOfARedirectAreNotThoseOfTheAnswer) {
   HttpStub stub([](const std::string& head) {
     if (head.starts_with("GET /x"))
       return HttpStub::answer(
@@ -132,16 +132,16 @@ TEST(PoolHttp, HeadersOfARedirectAreNotThoseOfTheAnswer) {
   EXPECT_THROW(http.get_text(request, 100), StoreError) << "206: a part of the text";
 }
 
-TEST(PoolHttp, RedirectsInACircleEnd) {
+TEST(PoolHttpTimed, RedirectsInACircleEnd) {
   EXPECT_EQ(fault_of(HttpStub::answer(307, "", "Location: /x\r\n"), 4, true), StoreFault::refused);
 }
 
-TEST(PoolHttp, RedirectsToOtherProtocolsAreRefused) {
+TEST(PoolHttpTimed, RedirectsToOtherProtocolsAreRefused) {
   EXPECT_EQ(fault_of(HttpStub::answer(307, "", "Location: file:///etc/passwd\r\n"), 4, true),
             StoreFault::refused);
 }
 
-TEST(PoolHttp, ServerThatHangsIsNoticed) {
+TEST(PoolHttpTimed, ServerThatHangsIsNoticed) {
   EXPECT_EQ(fault_of(""), StoreFault::timeout);
   EXPECT_EQ(
       fault_of("HTTP/1.1 206 X\r\nContent-Range: bytes 0-3/40\r\nContent-Length: 4\r\n\r\nda"),
@@ -168,7 +168,7 @@ StoreError error_of_much(const HttpStub& stub, Http& http) {
   throw std::logic_error("all of it came");
 }
 
-TEST(PoolHttp, L1ServerThatDripsIsGivenUp) {
+TEST(PoolHttpTimed, L1ServerThatDripsIsGivenUp) {
   const HttpStub stub([](const std::string&) { return head_of_much(); }, 20);
   Http http(kShort);
   const StoreError error = error_of_much(stub, http);
@@ -176,7 +176,7 @@ TEST(PoolHttp, L1ServerThatDripsIsGivenUp) {
   EXPECT_THAT(error.what(), HasSubstr("16384 bytes/sec"));
 }
 
-TEST(PoolHttp, StoppedReadsEndThoughTheServerDrips) {
+TEST(PoolHttpTimed, StoppedReadsEndThoughTheServerDrips) {
   StopFlag stop;
   const HttpStub stub(
       [&stop](const std::string&) {
@@ -189,7 +189,7 @@ TEST(PoolHttp, StoppedReadsEndThoughTheServerDrips) {
   EXPECT_THAT(error_of_much(stub, http).what(), HasSubstr("reading was stopped"));
 }
 
-TEST(PoolHttp, NothingListensIsUnavailable) {
+TEST(PoolHttpTimed, NothingListensIsUnavailable) {
   std::string url;
   {
     HttpStub stub([](const std::string&) { return std::string(); });
@@ -207,7 +207,7 @@ TEST(PoolHttp, NothingListensIsUnavailable) {
   }
 }
 
-TEST(PoolHttp, TextHasALimit) {
+TEST(PoolHttpTimed, TextHasALimit) {
   HttpStub stub([](const std::string&) { return HttpStub::answer(200, "0123456789"); });
   Http http(kShort);
   HttpRequest request;

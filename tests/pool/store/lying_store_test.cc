@@ -135,7 +135,7 @@ std::uint64_t fills() {
   return wanted == nullptr ? 400 : std::stoull(wanted);
 }
 
-TEST(PoolLyingStore, L1S3) {
+TEST(PoolLyingStoreTimed, L1S3) {
   LyingServer server(objects());
   const auto bytes = manifest_of([](const std::string&) { return version_of("old"); });
   const Manifest manifest(bytes);
@@ -158,7 +158,7 @@ TEST(PoolLyingStore, L1S3) {
   EXPECT_GT(server.lies(), 1000u);
 }
 
-TEST(PoolLyingStore, L1WebHdfs) {
+TEST(PoolLyingStoreTimed, L1WebHdfs) {
   LyingServer server(objects());
   const auto bytes = manifest_of([](const std::string&) { return LyingServer::kTime; });
   const Manifest manifest(bytes);
@@ -208,7 +208,7 @@ class RewrittenFiles : public FileStore {
   std::shared_ptr<Shared> shared_;
 };
 
-TEST(PoolLyingStore, L1Files) {
+TEST(PoolLyingStoreTimed, L1Files) {
   const auto shared = std::make_shared<RewrittenFiles::Shared>();
   shared->folder = fs::path(testing::TempDir()) / ("lying-files-" + std::to_string(getpid()));
   fs::create_directories(shared->folder);

@@ -51,7 +51,7 @@ FillOptions options(std::uint32_t parallel = 4, OnDamaged on_damaged = OnDamaged
   return {parallel, {Duration::us(10), Duration::us(10), 2}, on_damaged};
 }
 
-TEST(PoolPrefetcher, L1EveryRecordOnceInFewRequests) {
+TEST(PoolPrefetcherTimed, L1EveryRecordOnceInFewRequests) {
   Filling fill(options());
   fill.prefetcher.run(0, 2000, fill.target());
   EXPECT_EQ(fill.got.size(), 2000u);
@@ -63,7 +63,7 @@ TEST(PoolPrefetcher, L1EveryRecordOnceInFewRequests) {
   EXPECT_FALSE(progress.running);
 }
 
-TEST(PoolPrefetcher, L1ParallelismIsBounded) {
+TEST(PoolPrefetcherTimed, L1ParallelismIsBounded) {
   Filling fill(options(3));
   fill.wants = [](std::uint64_t id) { return id % 500 == 0; };  // too far apart for one request
   fill.prefetcher.run(0, 2000, fill.target());
@@ -71,7 +71,7 @@ TEST(PoolPrefetcher, L1ParallelismIsBounded) {
   EXPECT_LE(fill.shared->most_at_once, 3);
 }
 
-TEST(PoolPrefetcher, L1FillsOnItsOwnThreadWhereNoOtherIsLeft) {
+TEST(PoolPrefetcherTimed, L1FillsOnItsOwnThreadWhereNoOtherIsLeft) {
   Filling fill(options());
   {
     const NoThreads none;
@@ -83,7 +83,7 @@ TEST(PoolPrefetcher, L1FillsOnItsOwnThreadWhereNoOtherIsLeft) {
   EXPECT_EQ(fill.prefetcher.progress().failed, 0u);
 }
 
-TEST(PoolPrefetcher, L1RecordsForWhichMemoryIsShortAreNamedAndTheOthersRead) {
+TEST(PoolPrefetcherTimed, L1RecordsForWhichMemoryIsShortAreNamedAndTheOthersRead) {
   Filling fill(options(1));
   fill.shared->before = [](const std::string& name, int) {
     if (name == "s0") throw std::bad_alloc();
@@ -96,7 +96,7 @@ TEST(PoolPrefetcher, L1RecordsForWhichMemoryIsShortAreNamedAndTheOthersRead) {
   EXPECT_THAT(progress.errors[0], testing::HasSubstr("s0, records 0 to"));
 }
 
-TEST(PoolPrefetcher, L1RecordsThatAWorkerLeftUndoneAreCounted) {
+TEST(PoolPrefetcherTimed, L1RecordsThatAWorkerLeftUndoneAreCounted) {
   Filling fill(options(1));
   Prefetcher::Target target = fill.target();
   const auto deliver = target.deliver;
@@ -111,7 +111,7 @@ TEST(PoolPrefetcher, L1RecordsThatAWorkerLeftUndoneAreCounted) {
   EXPECT_FALSE(fill.prefetcher.progress().running);
 }
 
-TEST(PoolPrefetcher, RangeAndWishesAreKept) {
+TEST(PoolPrefetcherTimed, RangeAndWishesAreKept) {
   Filling fill(options());
   fill.wants = [](std::uint64_t id) { return id % 2 == 0; };
   fill.prefetcher.run(990, 20, fill.target());
@@ -122,7 +122,7 @@ TEST(PoolPrefetcher, RangeAndWishesAreKept) {
   EXPECT_EQ(fill.got.rbegin()->first, 1998u) << "no further than the manifest";
 }
 
-TEST(PoolPrefetcher, L1DamagedShardIsSkippedAndNamed) {
+TEST(PoolPrefetcherTimed, L1DamagedShardIsSkippedAndNamed) {
   Filling fill(options());
   fill.shared->before = [](const std::string& name, int) {
     if (name == "s1") throw StoreError(StoreFault::not_found, "HTTP 404");
@@ -136,7 +136,7 @@ TEST(PoolPrefetcher, L1DamagedShardIsSkippedAndNamed) {
   EXPECT_THAT(progress.errors[0], testing::HasSubstr("HTTP 404"));
 }
 
-TEST(PoolPrefetcher, L1DamagedShardEndsTheFillWhereTheUserSaysSo) {
+TEST(PoolPrefetcherTimed, L1DamagedShardEndsTheFillWhereTheUserSaysSo) {
   Filling fill(options(1, OnDamaged::stop));
   fill.shared->before = [](const std::string& name, int) {
     if (name == "s0") throw StoreError(StoreFault::denied, "HTTP 403");
@@ -145,7 +145,7 @@ TEST(PoolPrefetcher, L1DamagedShardEndsTheFillWhereTheUserSaysSo) {
   EXPECT_TRUE(fill.got.empty());
 }
 
-TEST(PoolPrefetcher, L1LaterFillsOfAStoppedOneAreWhole) {
+TEST(PoolPrefetcherTimed, L1LaterFillsOfAStoppedOneAreWhole) {
   Filling fill(options(1, OnDamaged::stop));
   fill.shared->before = [](const std::string& name, int) {
     if (name == "s0") throw StoreError(StoreFault::denied, "HTTP 403");
@@ -161,7 +161,7 @@ TEST(PoolPrefetcher, L1LaterFillsOfAStoppedOneAreWhole) {
   EXPECT_TRUE(fill.got.empty()) << "the node is ending";
 }
 
-TEST(PoolPrefetcher, L1NothingIsReadThatHasNoRoom) {
+TEST(PoolPrefetcherTimed, L1NothingIsReadThatHasNoRoom) {
   Filling fill(options(1));
   Prefetcher::Target target = fill.target(1000);
   target.has_room = [&](std::uint32_t bytes) { return bytes == 100 && fill.got.size() < 1000; };
@@ -172,7 +172,7 @@ TEST(PoolPrefetcher, L1NothingIsReadThatHasNoRoom) {
   EXPECT_EQ(fill.prefetcher.progress().full, 1000u);
 }
 
-TEST(PoolPrefetcher, FullNodeIsCounted) {
+TEST(PoolPrefetcherTimed, FullNodeIsCounted) {
   Filling fill(options());
   fill.prefetcher.run(0, 2000, fill.target(100));
   EXPECT_EQ(fill.prefetcher.progress().stored, 100u);

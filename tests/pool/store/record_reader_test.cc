@@ -25,7 +25,7 @@ struct Reading {
   std::vector<std::byte> out = std::vector<std::byte>(5);
 };
 
-TEST(PoolRecordReader, PassingFaultsAreTriedAgain) {
+TEST(PoolRecordReaderTimed, PassingFaultsAreTriedAgain) {
   Reading reading;
   reading.shared->before = [](const std::string&, int number) {
     if (number == 1) throw StoreError(StoreFault::unavailable, "HTTP 500");
@@ -40,7 +40,7 @@ TEST(PoolRecordReader, PassingFaultsAreTriedAgain) {
   EXPECT_EQ(reading.counters.failures, 0u);
 }
 
-TEST(PoolRecordReader, AfterTheLastTryItSaysHowMany) {
+TEST(PoolRecordReaderTimed, AfterTheLastTryItSaysHowMany) {
   Reading reading;
   reading.shared->before = [](const std::string&, int) {
     throw StoreError(StoreFault::unavailable, "HTTP 500");
@@ -55,7 +55,7 @@ TEST(PoolRecordReader, AfterTheLastTryItSaysHowMany) {
   EXPECT_EQ(reading.shared->reads, 3);
 }
 
-TEST(PoolRecordReader, LastingFaultsAreNot) {
+TEST(PoolRecordReaderTimed, LastingFaultsAreNot) {
   for (const StoreFault fault :
        {StoreFault::not_found, StoreFault::denied, StoreFault::changed, StoreFault::refused}) {
     Reading reading;
@@ -68,7 +68,7 @@ TEST(PoolRecordReader, LastingFaultsAreNot) {
   }
 }
 
-TEST(PoolRecordReader, StopEndsAWaitOfHours) {
+TEST(PoolRecordReaderTimed, StopEndsAWaitOfHours) {
   Reading reading;
   std::atomic<bool> failed{false};
   reading.shared->before = [&](const std::string&, int) {

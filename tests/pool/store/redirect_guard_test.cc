@@ -26,7 +26,7 @@ bool may_connect(RedirectGuard& guard, const char* text) {
   return guard.may_connect(reinterpret_cast<const sockaddr&>(address));
 }
 
-TEST(PoolRedirectGuard, PlacesOfAddresses) {
+TEST(PoolRedirectGuardTimed, PlacesOfAddresses) {
   for (const char* text : {"127.0.0.1", "127.9.9.9", "0.0.0.0", "::1", "::", "::ffff:127.0.0.1"})
     EXPECT_EQ(place_of(text), HostPlace::loopback) << text;
   for (const char* text :
@@ -36,7 +36,7 @@ TEST(PoolRedirectGuard, PlacesOfAddresses) {
     EXPECT_EQ(place_of(text), HostPlace::elsewhere) << text;
 }
 
-TEST(PoolRedirectGuard, AServerElsewhereRedirectsToNoServiceOfThisHostOrLink) {
+TEST(PoolRedirectGuardTimed, AServerElsewhereRedirectsToNoServiceOfThisHostOrLink) {
   RedirectGuard guard;
   EXPECT_TRUE(may_connect(guard, "10.0.0.1")) << "the server that is asked";
   EXPECT_TRUE(guard.may_ask("10.0.0.1"));
@@ -49,7 +49,7 @@ TEST(PoolRedirectGuard, AServerElsewhereRedirectsToNoServiceOfThisHostOrLink) {
   EXPECT_FALSE(guard.may_ask("::1")) << "by a connection that was there";
 }
 
-TEST(PoolRedirectGuard, AServerAtALoopbackAddressRedirectsThere) {
+TEST(PoolRedirectGuardTimed, AServerAtALoopbackAddressRedirectsThere) {
   RedirectGuard guard;
   EXPECT_TRUE(may_connect(guard, "127.0.0.1"));
   EXPECT_TRUE(guard.may_ask("127.0.0.1"));
@@ -59,7 +59,7 @@ TEST(PoolRedirectGuard, AServerAtALoopbackAddressRedirectsThere) {
 }
 
 // No packet leaves: the address is refused before a connection is tried.
-TEST(PoolRedirectGuard, L1RedirectsOfAStoreAreJudged) {
+TEST(PoolRedirectGuardTimed, L1RedirectsOfAStoreAreJudged) {
   const StoreTimeouts timeouts{Duration::seconds(2), Duration::seconds(1)};
   for (const char* target : {"http://169.254.169.254/latest", "http://[fe80::1]/x"}) {
     HttpStub stub([&](const std::string&) {

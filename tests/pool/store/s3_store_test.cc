@@ -33,7 +33,7 @@ S3Store make(const HttpStub& stub, const std::string& prefix) {
   return {options, {Duration::seconds(2), Duration::seconds(1)}};
 }
 
-TEST(PoolS3Store, ListsAllPages) {
+TEST(PoolS3StoreTimed, ListsAllPages) {
   HttpStub stub([](const std::string& head) {
     if (head.find("continuation-token=t%2B1") != std::string::npos)
       return HttpStub::answer(200, page(object("d/a&amp;b.tar", 7)));
@@ -51,7 +51,7 @@ TEST(PoolS3Store, ListsAllPages) {
   EXPECT_THAT(stub.heads()[0], HasSubstr("x-amz-content-sha256"));
 }
 
-TEST(PoolS3Store, L1KeysMayHaveEveryCharacterReference) {
+TEST(PoolS3StoreTimed, L1KeysMayHaveEveryCharacterReference) {
   const auto name = [](const std::string& key) {
     return parse_s3_page(page(object(key, 1))).objects.at(0).name;
   };
@@ -64,7 +64,7 @@ TEST(PoolS3Store, L1KeysMayHaveEveryCharacterReference) {
   EXPECT_THROW(name("&#x110000;"), StoreError) << "no character";
 }
 
-TEST(PoolS3Store, L1KeysGoOutAsTheyAre) {
+TEST(PoolS3StoreTimed, L1KeysGoOutAsTheyAre) {
   const std::string key = "./a/../b//c/./\t\r\n d+e%";
   HttpStub stub([&](const std::string& head) {
     if (head.find("list-type=2") == std::string::npos)
@@ -83,7 +83,7 @@ TEST(PoolS3Store, L1KeysGoOutAsTheyAre) {
               HasSubstr("GET /b/d/./a/../b//c/./%09%0D%0A%20d%2Be%25 HTTP/1.1\r\n"));
 }
 
-TEST(PoolS3Store, KeysOfServersThatDoNotEncodeStayAsTheyAre) {
+TEST(PoolS3StoreTimed, KeysOfServersThatDoNotEncodeStayAsTheyAre) {
   EXPECT_EQ(parse_s3_page(page(object("a+b%20c", 1))).objects.at(0).name, "a+b%20c");
   EXPECT_THROW(parse_s3_page(page("<EncodingType>url</EncodingType>" + object("a%2", 1))),
                StoreError);
@@ -102,7 +102,7 @@ std::vector<StoreObject> listed_after(const std::vector<std::string>& failures,
   return store.list(Retry({Duration::us(10), Duration::us(10), retries}));
 }
 
-TEST(PoolS3Store, L1EachRequestOfAListingIsTriedAgain) {
+TEST(PoolS3StoreTimed, L1EachRequestOfAListingIsTriedAgain) {
   const std::string cut = "HTTP/1.1 200 X\r\nContent-Length: 900\r\nConnection: close\r\n\r\n<List";
   const std::string head = "HTTP/1.1 200 X\r\nConnection: close";
   const std::string slow;  // no head at all
@@ -131,7 +131,7 @@ StoreFault fault(const std::string& answer, const StoreObject& object, std::size
   return StoreFault::refused;
 }
 
-TEST(PoolS3Store, ObjectThatChangedIsNoticed) {
+TEST(PoolS3StoreTimed, ObjectThatChangedIsNoticed) {
   const std::string range = "Content-Range: bytes 0-3/4\r\n";
   const std::string answer = HttpStub::answer(206, "data", range + "ETag: \"e2\"\r\n");
   HttpStub stub([&](const std::string&) { return answer; });
@@ -142,7 +142,7 @@ TEST(PoolS3Store, ObjectThatChangedIsNoticed) {
   EXPECT_EQ(fault(answer, {"k", 5, version_of("e2")}), StoreFault::changed) << "another size";
 }
 
-TEST(PoolS3Store, L1VersionsThatNothingProvesAreRefused) {
+TEST(PoolS3StoreTimed, L1VersionsThatNothingProvesAreRefused) {
   const std::string range = "Content-Range: bytes 0-3/4\r\n";
   EXPECT_EQ(fault(HttpStub::answer(206, "data", range), {"k", 4, version_of("e1")}),
             StoreFault::refused)
@@ -152,7 +152,7 @@ TEST(PoolS3Store, L1VersionsThatNothingProvesAreRefused) {
       << "a manifest without version";
 }
 
-TEST(PoolS3Store, L1EmptyObjectsAreProvenToo) {
+TEST(PoolS3StoreTimed, L1EmptyObjectsAreProvenToo) {
   HttpStub stub([&](const std::string&) { return HttpStub::answer(200, "", "ETag: \"e1\"\r\n"); });
   S3Store store = make(stub, "");
   EXPECT_NO_THROW(store.read({"k", 0, version_of("e1")}, 0, {}));
@@ -162,7 +162,7 @@ TEST(PoolS3Store, L1EmptyObjectsAreProvenToo) {
             StoreFault::refused);
 }
 
-TEST(PoolS3Store, ListingsThatAreNoneAreRefused) {
+TEST(PoolS3StoreTimed, ListingsThatAreNoneAreRefused) {
   EXPECT_THROW(parse_s3_page("<html>"), StoreError);
   EXPECT_THROW(parse_s3_page(page("<Contents><Key>a</Key></Contents>")), StoreError);
   EXPECT_THROW(parse_s3_page(page("<Contents><Key>a</Key><Size>x</Size></Contents>")), StoreError);
@@ -177,7 +177,7 @@ TEST(PoolS3Store, ListingsThatAreNoneAreRefused) {
       << "beyond 64 bits";
 }
 
-TEST(PoolS3Store, L1ListingsWithoutEndAreRefused) {
+TEST(PoolS3StoreTimed, L1ListingsWithoutEndAreRefused) {
   HttpStub same([](const std::string&) { return HttpStub::answer(200, page("", "same")); });
   EXPECT_THROW(make(same, "").list({}), StoreError);
   HttpStub alternating([](const std::string& head) {
@@ -188,7 +188,7 @@ TEST(PoolS3Store, L1ListingsWithoutEndAreRefused) {
 }
 
 // Each page has another token and another object.
-TEST(PoolS3Store, L1PagesWithoutEndAreRefused) {
+TEST(PoolS3StoreTimed, L1PagesWithoutEndAreRefused) {
   int pages = 0;
   HttpStub stub([&](const std::string&) {
     const std::string number = std::to_string(++pages);
@@ -209,7 +209,7 @@ TEST(PoolS3Store, L1PagesWithoutEndAreRefused) {
 }
 
 // Each page has another token.
-TEST(PoolS3Store, L1EmptyPagesWithoutEndAreRefused) {
+TEST(PoolS3StoreTimed, L1EmptyPagesWithoutEndAreRefused) {
   int pages = 0;
   HttpStub stub([&](const std::string&) {
     return HttpStub::answer(200, page("", "t" + std::to_string(++pages)));
@@ -219,13 +219,13 @@ TEST(PoolS3Store, L1EmptyPagesWithoutEndAreRefused) {
   EXPECT_EQ(pages, 1000);
 }
 
-TEST(PoolS3Store, L1EntitiesOfADocumentTypeAreNotResolved) {
+TEST(PoolS3StoreTimed, L1EntitiesOfADocumentTypeAreNotResolved) {
   const std::string declared =
       "<!DOCTYPE x [<!ENTITY a \"b\"><!ENTITY f SYSTEM \"file:///etc/passwd\">]>";
   EXPECT_EQ(parse_s3_page(declared + page(object("&a;&f;", 1))).objects.at(0).name, "&a;&f;");
 }
 
-TEST(PoolS3Store, L1KeysKeepTheirBlanksAndLines) {
+TEST(PoolS3StoreTimed, L1KeysKeepTheirBlanksAndLines) {
   for (const std::string key : {" ", " a ", "a\tb", "a&#13;&#10;b", "<![CDATA[<a>]]>"})
     EXPECT_EQ(parse_s3_page(page(object(key, 1))).objects.at(0).name,
               key == "a&#13;&#10;b"      ? "a\r\nb"

@@ -26,7 +26,7 @@ std::string status(const std::string& suffix, const char* type, int length, int 
          std::to_string(length) + R"(,"modificationTime":)" + std::to_string(time) + "}";
 }
 
-TEST(PoolWebHdfsStore, ListsFoldersAndReadsThroughTheRedirect) {
+TEST(PoolWebHdfsStoreTimed, ListsFoldersAndReadsThroughTheRedirect) {
   HttpStub data_node([](const std::string& head) {
     EXPECT_TRUE(has(head, "GET /data/x?length=4&offset=3"));
     return HttpStub::answer(200, "defg");
@@ -57,7 +57,7 @@ TEST(PoolWebHdfsStore, ListsFoldersAndReadsThroughTheRedirect) {
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(out.data()), 4), "defg");
 }
 
-TEST(PoolWebHdfsStore, L1NamesThatLeaveTheFolderAreRefused) {
+TEST(PoolWebHdfsStoreTimed, L1NamesThatLeaveTheFolderAreRefused) {
   HttpStub name_node([](const std::string& head) {
     EXPECT_TRUE(has(head, "LISTSTATUS")) << "only the listing is asked for: " << head;
     return HttpStub::answer(200, R"({"FileStatuses":{"FileStatus":[)" + status("..", "FILE", 7) +
@@ -101,7 +101,7 @@ std::string problem_of_folders(const ListingLimits& limits) {
   return "";
 }
 
-TEST(PoolWebHdfsStore, L1ListingsWithoutEndAreRefused) {
+TEST(PoolWebHdfsStoreTimed, L1ListingsWithoutEndAreRefused) {
   EXPECT_THAT(problem_of_folders({1000, 1000}), HasSubstr("folders too deep"));
   EXPECT_THAT(problem_of_folders({1000, 5}),
               HasSubstr("/d/s/s/s/s/s?op=LISTSTATUS: the listing goes beyond 5 folders"));
@@ -139,7 +139,7 @@ std::optional<StoreFault> read(File file, int times = 1) {
   return std::nullopt;
 }
 
-TEST(PoolWebHdfsStore, FileThatChangedIsNoticed) {
+TEST(PoolWebHdfsStoreTimed, FileThatChangedIsNoticed) {
   EXPECT_EQ(read({}, 3), std::nullopt);
   File other;
   other.now = [](int) { return std::pair(7, 6); };
@@ -148,21 +148,21 @@ TEST(PoolWebHdfsStore, FileThatChangedIsNoticed) {
   EXPECT_EQ(read(other), StoreFault::changed);
 }
 
-TEST(PoolWebHdfsStore, L1FileThatChangedAfterItsFirstReadIsNoticed) {
+TEST(PoolWebHdfsStoreTimed, L1FileThatChangedAfterItsFirstReadIsNoticed) {
   File later;
   later.now = [](int request) { return std::pair(7, request == 1 ? 5 : 6); };
   EXPECT_EQ(read(later, 1), std::nullopt);
   EXPECT_EQ(read(later, 2), StoreFault::changed);
 }
 
-TEST(PoolWebHdfsStore, FileThatBecameShorterIsNamedAsChanged) {
+TEST(PoolWebHdfsStoreTimed, FileThatBecameShorterIsNamedAsChanged) {
   File shorter;
   shorter.now = [](int) { return std::pair(2, 6); };
   shorter.data = HttpStub::answer(403, "");
   EXPECT_EQ(read(shorter), StoreFault::changed);
 }
 
-TEST(PoolWebHdfsStore, L1AnswersThatAreNotTheAskedBytesAreRefused) {
+TEST(PoolWebHdfsStoreTimed, L1AnswersThatAreNotTheAskedBytesAreRefused) {
   File file;
   for (const char* location :
        {"/data", "/data?offset=3", "/data?length=4", "/data?offset=4&length=4",
@@ -188,7 +188,7 @@ std::string remote_exception(const std::string& name) {
          name + R"(","javaClassName":"org.apache.hadoop.ipc.)" + name + "\"}}";
 }
 
-TEST(PoolWebHdfsStore, L1NameNodesThatAreNotActiveAreAskedAgain) {
+TEST(PoolWebHdfsStoreTimed, L1NameNodesThatAreNotActiveAreAskedAgain) {
   for (const char* name : {"StandbyException", "RetriableException"}) {
     int requests = 0;
     HttpStub stub([&](const std::string&) {
@@ -208,7 +208,7 @@ TEST(PoolWebHdfsStore, L1NameNodesThatAreNotActiveAreAskedAgain) {
   EXPECT_EQ(read(file), StoreFault::denied);
 }
 
-TEST(PoolWebHdfsStore, L1LengthsThatAreNoneAreRefused) {
+TEST(PoolWebHdfsStoreTimed, L1LengthsThatAreNoneAreRefused) {
   for (const char* length : {"-1", "1.5", "1e300", "\"7\"", "null", "18446744073709551616"})
     for (const std::string& fields :
          {R"("length":)" + std::string(length) + R"(,"modificationTime":5)",
@@ -223,7 +223,7 @@ TEST(PoolWebHdfsStore, L1LengthsThatAreNoneAreRefused) {
     }
 }
 
-TEST(PoolWebHdfsStore, AnswersThatAreNoneAreRefused) {
+TEST(PoolWebHdfsStoreTimed, AnswersThatAreNoneAreRefused) {
   for (const char* body :
        {"", "[]", "{}", "{\"FileStatuses\":3}", "{\"FileStatuses\":{\"FileStatus\":[3]}}",
         "{\"FileStatuses\":{\"FileStatus\":[{\"type\":\"FILE\"}]}}",

@@ -44,9 +44,9 @@ struct Pages {
   LocalMemory memory;
 };
 
-class PoolTransport : public testing::TestWithParam<TransportKind> {};
+class PoolTransportTimed : public testing::TestWithParam<TransportKind> {};
 
-TEST_P(PoolTransport, L2ReadsWhatIsThereWithHeaderAndDataApart) {
+TEST_P(PoolTransportTimed, L2ReadsWhatIsThereWithHeaderAndDataApart) {
   Pages pages(8 << 20);
   const auto server = serve_memory(GetParam(), "127.0.0.1", pages.memory);
   EXPECT_EQ(server->kind(), GetParam());
@@ -90,8 +90,8 @@ TEST_P(PoolTransport, L2ReadsWhatIsThereWithHeaderAndDataApart) {
 }
 
 // Not of shm: there the kernel's rights to another process's memory decide, and no key.
-class PoolTransportKeys : public testing::TestWithParam<TransportKind> {};
-TEST_P(PoolTransportKeys, L4WrongKeyReadsNothing) {
+class PoolTransportKeysTimed : public testing::TestWithParam<TransportKind> {};
+TEST_P(PoolTransportKeysTimed, L4WrongKeyReadsNothing) {
   Pages pages(1 << 20);
   const auto server = serve_memory(GetParam(), "127.0.0.1", pages.memory);
   const auto permit = server->admit("");
@@ -115,7 +115,7 @@ TEST_P(PoolTransportKeys, L4WrongKeyReadsNothing) {
   EXPECT_EQ(data, std::vector<std::byte>(1000));
 }
 
-TEST_P(PoolTransport, AddressThatMeansNothingIsRefused) {
+TEST_P(PoolTransportTimed, AddressThatMeansNothingIsRefused) {
   RemoteMemory memory;
   memory.transport = GetParam();
   memory.address.resize(64);
@@ -137,15 +137,15 @@ TEST_P(PoolTransport, AddressThatMeansNothingIsRefused) {
   EXPECT_TRUE(refused);
 }
 
-INSTANTIATE_TEST_SUITE_P(Libfabric, PoolTransport,
+INSTANTIATE_TEST_SUITE_P(Libfabric, PoolTransportTimed,
                          testing::Values(TransportKind::tcp, TransportKind::shm,
                                          TransportKind::mapped),
                          [](const auto& test) { return name_of(test.param); });
-INSTANTIATE_TEST_SUITE_P(WithKeys, PoolTransportKeys,
+INSTANTIATE_TEST_SUITE_P(WithKeys, PoolTransportKeysTimed,
                          testing::Values(TransportKind::tcp, TransportKind::mapped),
                          [](const auto& test) { return name_of(test.param); });
 
-TEST(PoolTransportTcp, L4APermitThatHasEndedReadsNothing) {
+TEST(PoolTransportTcpTimed, L4APermitThatHasEndedReadsNothing) {
   Pages pages(1 << 20);
   const auto server = serve_memory(TransportKind::tcp, "127.0.0.1", pages.memory);
   auto first = server->admit("");
@@ -168,7 +168,7 @@ TEST(PoolTransportTcp, L4APermitThatHasEndedReadsNothing) {
   EXPECT_TRUE(reads(*stays));
 }
 
-TEST(PoolTransportMapped, L2ReadersReadNothingBeyondTheMemory) {
+TEST(PoolTransportMappedTimed, L2ReadersReadNothingBeyondTheMemory) {
   Pages pages(1 << 20);
   const auto server = serve_memory(TransportKind::mapped, "127.0.0.1", pages.memory);
   const auto domain = make_read_domain();
@@ -183,7 +183,7 @@ TEST(PoolTransportMapped, L2ReadersReadNothingBeyondTheMemory) {
   EXPECT_THROW(domain->connect(more), TransportError);
 }
 
-TEST(PoolTransportMapped, ReadersAreRefusedWhereNoDescriptorIsLeft) {
+TEST(PoolTransportMappedTimed, ReadersAreRefusedWhereNoDescriptorIsLeft) {
   Pages pages(1 << 20);
   const auto server = serve_memory(TransportKind::mapped, "127.0.0.1", pages.memory);
   const int reader = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -218,7 +218,7 @@ class SilentReaders {
   std::vector<int> files_;
 };
 
-TEST(PoolTransportMapped, ANewcomerReplacesTheOldestConnectionThatHasNotSentTheKey) {
+TEST(PoolTransportMappedTimed, ANewcomerReplacesTheOldestConnectionThatHasNotSentTheKey) {
   Pages pages(1 << 20);
   const auto server = serve_by_mapping(pages.memory, {8, Duration::seconds(600)});
   const SilentReaders reader(*server, 1);
@@ -233,14 +233,14 @@ TEST(PoolTransportMapped, ANewcomerReplacesTheOldestConnectionThatHasNotSentTheK
   EXPECT_EQ(recv(reader.oldest(), &byte, 1, MSG_DONTWAIT), -1) << "readers are never replaced";
 }
 
-TEST(PoolTransportMapped, ConnectionsThatDoNotSendTheKeyAreClosed) {
+TEST(PoolTransportMappedTimed, ConnectionsThatDoNotSendTheKeyAreClosed) {
   Pages pages(1 << 20);
   const auto server = serve_by_mapping(pages.memory, {8, Duration::ms(50)});
   const SilentReaders silent(*server, 1);
   EXPECT_TRUE(closes(silent.oldest()));
 }
 
-TEST(PoolTransportMapped, MemoryThatIsCutShortIsAnError) {
+TEST(PoolTransportMappedTimed, MemoryThatIsCutShortIsAnError) {
   Pages pages(1 << 20);
   const auto server = serve_memory(TransportKind::mapped, "127.0.0.1", pages.memory);
   const auto domain = make_read_domain();
@@ -322,7 +322,7 @@ class LyingNode {
   std::thread thread_;
 };
 
-TEST(PoolTransportMapped, DescriptorsOfANodeThatLiesAreClosed) {
+TEST(PoolTransportMappedTimed, DescriptorsOfANodeThatLiesAreClosed) {
   const std::ptrdiff_t own = open_descriptors();
   for (const auto& [passed, bytes] :
        {std::pair(std::vector{0, 0}, 1u), std::pair(std::vector{0}, 0u)}) {
@@ -333,7 +333,7 @@ TEST(PoolTransportMapped, DescriptorsOfANodeThatLiesAreClosed) {
 }
 
 // Faults that are not of a copy end the process, or go to the action before.
-TEST(PoolTransportMappedDeathTest, OtherBusErrorsGoToTheActionBefore) {
+TEST(PoolTransportMappedTimedDeathTest, OtherBusErrorsGoToTheActionBefore) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto fault = [](void (*action)(int)) {
     signal(SIGBUS, action);
@@ -347,18 +347,18 @@ TEST(PoolTransportMappedDeathTest, OtherBusErrorsGoToTheActionBefore) {
   EXPECT_EXIT(fault(SIG_DFL), testing::KilledBySignal(SIGBUS), "");
 }
 
-TEST(PoolTransportMapped, MemoryWithoutAFileIsRefused) {
+TEST(PoolTransportMappedTimed, MemoryWithoutAFileIsRefused) {
   std::vector<std::byte> memory(4096);
   EXPECT_THROW(serve_memory(TransportKind::mapped, "127.0.0.1", {memory, -1}), TransportError);
 }
 
-TEST(PoolTransportChoice, WithoutADeviceLoopbackIsMappedAndTheRestTcp) {
+TEST(PoolTransportChoiceTimed, WithoutADeviceLoopbackIsMappedAndTheRestTcp) {
   EXPECT_EQ(choose_transport("127.0.0.1"), TransportKind::mapped);
   EXPECT_EQ(choose_transport("::1"), TransportKind::mapped);
   EXPECT_EQ(choose_transport("192.0.2.1"), TransportKind::tcp);
 }
 
-TEST(PoolTransportChoice, VerbsWithoutADeviceSaysSo) {
+TEST(PoolTransportChoiceTimed, VerbsWithoutADeviceSaysSo) {
   std::vector<std::byte> memory(4096);
   try {
     serve_memory(TransportKind::verbs, "127.0.0.1", {memory, -1});

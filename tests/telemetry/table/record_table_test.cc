@@ -189,10 +189,10 @@ TEST(RecordTable, C7_KeepsTheLatestPathOfEachFlow) {
   RecordTable table({}, {});
   table.take(datagram_of(0, 7, 10), Instant::from_ns(1));
   ASSERT_EQ(table.flows().size(), 1u);
-  const FlowKey key = table.flows().front().key;
+  const FlowKey key = (*table.flows().begin()).key;
   EXPECT_EQ(key.source_port, 7);
   table.take(datagram_of(1, 7, 20, 4), Instant::from_ns(2));
-  const FlowPath* flow = table.flow(key);
+  const FlowPath* flow = table.flows().find(key);
   ASSERT_NE(flow, nullptr);
   ASSERT_EQ(flow->count, 2u);
   EXPECT_EQ(flow->hops[0], (FlowHop{1, 4, 20}));
@@ -216,7 +216,7 @@ TEST(RecordTable, C7_HopsThatReportForThemselvesMakeOnePath) {
     table.take(std::span(out).first(writer.length()), now);
   };
   const auto hops = [&] {
-    const FlowPath& flow = table.flows().front();
+    const FlowPath& flow = (*table.flows().begin());
     return std::vector<FlowHop>(flow.hops.begin(),
                                 flow.hops.begin() + static_cast<std::ptrdiff_t>(flow.count));
   };
@@ -227,12 +227,12 @@ TEST(RecordTable, C7_HopsThatReportForThemselvesMakeOnePath) {
   }
   ASSERT_EQ(table.flows().size(), 1u);
   EXPECT_EQ(hops(), (std::vector<FlowHop>{{1, 5, 10}, {2, 6, 20}}));
-  EXPECT_EQ(table.flows().front().changes, 0u);
-  EXPECT_FALSE(table.flows().front().whole);
+  EXPECT_EQ((*table.flows().begin()).changes, 0u);
+  EXPECT_FALSE((*table.flows().begin()).whole);
   EXPECT_EQ(table.link({2, 6})->reports, 3u);
   tell(1, 7, begin + kSingleHopAge);  // another way, which does not lead by 2
   tell(3, 6, begin + kSingleHopAge);
-  EXPECT_EQ(table.flows().front().changes, 1u);
+  EXPECT_EQ((*table.flows().begin()).changes, 1u);
   EXPECT_EQ(hops().size(), 3u);
   tell(3, 6, begin + kSingleHopAge + Duration::ns(1));
   EXPECT_EQ(hops(), (std::vector<FlowHop>{{1, 7, 10}, {3, 6, 30}}));
@@ -246,8 +246,8 @@ TEST(RecordTable, IsBoundedAndCountsWhatHasNoRoom) {
   EXPECT_EQ(table.counters().refused_links, 5u);
   EXPECT_EQ(table.flows().size(), 2u);
   EXPECT_EQ(table.counters().evicted_flows, 3u);
-  EXPECT_EQ(table.flows().front().key.source_port, 4);
-  EXPECT_EQ(table.flows().back().key.source_port, 3);
+  EXPECT_EQ((*table.flows().begin()).key.source_port, 4);
+  EXPECT_EQ((*++table.flows().begin()).key.source_port, 3);
 }
 
 TEST(RecordTable, NodesThatUseUpAllLoopNumbersLockNoOtherOut) {

@@ -7,7 +7,7 @@
 namespace tributary::worker {
 namespace {
 
-TEST(CApi, ReducesFromC) {
+TEST(CApiTimed, ReducesFromC) {
   config::SwitchConfig c;
   c.ipv4 = 0x7F000001;
   c.jobs.emplace_back();
@@ -18,7 +18,7 @@ TEST(CApi, ReducesFromC) {
   EXPECT_EQ(failed, nullptr) << failed;
 }
 
-TEST(CApi, MisuseIsRefusedWithAText) {
+TEST(CApiTimed, MisuseIsRefusedWithAText) {
   const char* failed = c_api_misuse();
   EXPECT_EQ(failed, nullptr) << failed;
 }

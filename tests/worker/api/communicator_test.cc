@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using worker::TestSwitch;
 
-class CommunicatorTest : public ::testing::Test {
+class CommunicatorTestTimed : public ::testing::Test {
  protected:
   static config::SwitchConfig switch_config(std::uint32_t workers, std::uint8_t shards = 1) {
     config::SwitchConfig c;
@@ -63,7 +63,7 @@ class CommunicatorTest : public ::testing::Test {
   std::unique_ptr<TestSwitch> switch_;
 };
 
-TEST_F(CommunicatorTest, SumsLargeAndSmallArraysInPlace) {
+TEST_F(CommunicatorTestTimed, SumsLargeAndSmallArraysInPlace) {
   start(3, 2);
   Ranks ranks = join_all();
   for (const std::size_t count : {0u, 1u, 255u, 256u, 257u, 100'003u}) {
@@ -87,7 +87,7 @@ TEST_F(CommunicatorTest, SumsLargeAndSmallArraysInPlace) {
   EXPECT_GT(ranks[0]->stats().smoothed_rtt_ns, 0u);
 }
 
-TEST_F(CommunicatorTest, ManyOpsInFlightFinishInTheirOwnBuffers) {
+TEST_F(CommunicatorTestTimed, ManyOpsInFlightFinishInTheirOwnBuffers) {
   start(2);
   Ranks ranks = join_all();
   constexpr std::uint32_t kOps = 300;
@@ -107,7 +107,7 @@ TEST_F(CommunicatorTest, ManyOpsInFlightFinishInTheirOwnBuffers) {
 }
 
 // Buckets: one op, whatever the lists look like on each rank.
-TEST_F(CommunicatorTest, A1_ListsOfArraysAreOneOp) {
+TEST_F(CommunicatorTestTimed, A1_ListsOfArraysAreOneOp) {
   start(2, 2);
   Ranks ranks = join_all();
   std::vector<std::vector<float>> a(2, std::vector<float>(700, 1)), b = a, c = a;
@@ -145,7 +145,7 @@ TEST_F(CommunicatorTest, A1_ListsOfArraysAreOneOp) {
 
 // MPI's place of the result, which is where rank 0's part is sent from: lost data is asked for
 // again when this rank's own part of the result is there.
-TEST_F(CommunicatorTest, A1_InPlaceResultsSpoilNothingThatMayBeAskedForAgain) {
+TEST_F(CommunicatorTestTimed, A1_InPlaceResultsSpoilNothingThatMayBeAskedForAgain) {
   start(3);
   Ranks ranks = join_all();
   switch_->lose(50'000);
@@ -180,7 +180,7 @@ TEST_F(CommunicatorTest, A1_InPlaceResultsSpoilNothingThatMayBeAskedForAgain) {
   }
 }
 
-TEST_F(CommunicatorTest, A1_MemoryOfAnOpInFlightIsRefusedAndFreeWhenItIsDone) {
+TEST_F(CommunicatorTestTimed, A1_MemoryOfAnOpInFlightIsRefusedAndFreeWhenItIsDone) {
   start(2);
   Ranks ranks = join_all();
   std::vector<std::int32_t> a(10, 1), b(10, 2);
@@ -201,7 +201,7 @@ TEST_F(CommunicatorTest, A1_MemoryOfAnOpInFlightIsRefusedAndFreeWhenItIsDone) {
 }
 
 // Of nonblocking calls: another rank may wait for what this one does after them.
-TEST_F(CommunicatorTest, CallsNeverWaitForOtherRanks) {
+TEST_F(CommunicatorTestTimed, CallsNeverWaitForOtherRanks) {
   start(2);
   for (const Retry retry : {Retry::none, Retry::ops}) {
     constexpr int kCalls = 5000;
@@ -224,7 +224,7 @@ TEST_F(CommunicatorTest, CallsNeverWaitForOtherRanks) {
   }
 }
 
-TEST_F(CommunicatorTest, BarrierEndsWhenAllRanksAreThere) {
+TEST_F(CommunicatorTestTimed, BarrierEndsWhenAllRanksAreThere) {
   start(2);
   Ranks ranks = join_all();
   Request first = ranks[0]->barrier_async();
@@ -234,7 +234,7 @@ TEST_F(CommunicatorTest, BarrierEndsWhenAllRanksAreThere) {
   EXPECT_TRUE(first.done());
 }
 
-TEST_F(CommunicatorTest, MismatchTellsEveryRankWhoSentWhat) {
+TEST_F(CommunicatorTestTimed, MismatchTellsEveryRankWhoSentWhat) {
   start(2);
   Ranks ranks = join_all();
   std::vector<float> a(1024), b(1000);
@@ -249,7 +249,7 @@ TEST_F(CommunicatorTest, MismatchTellsEveryRankWhoSentWhat) {
   EXPECT_EQ(error_of(ranks[0]->barrier_async()), job() + " op 1 was not done: " + text);
 }
 
-TEST_F(CommunicatorTest, DepartureMidOpNamesTheRank) {
+TEST_F(CommunicatorTestTimed, DepartureMidOpNamesTheRank) {
   start(3);
   Ranks ranks = join_all();
   std::vector<std::int32_t> a(10);
@@ -266,7 +266,7 @@ TEST_F(CommunicatorTest, DepartureMidOpNamesTheRank) {
   }
 }
 
-TEST_F(CommunicatorTest, TimeoutNamesTheMissingRanks) {
+TEST_F(CommunicatorTestTimed, TimeoutNamesTheMissingRanks) {
   start(3);
   Ranks ranks = join_all(Duration::seconds(1));
   std::vector<std::int32_t> a(10);
@@ -281,7 +281,7 @@ TEST_F(CommunicatorTest, TimeoutNamesTheMissingRanks) {
   }
 }
 
-TEST_F(CommunicatorTest, SilentSwitchIsNamedAsSuch) {
+TEST_F(CommunicatorTestTimed, SilentSwitchIsNamedAsSuch) {
   start(1);
   Ranks ranks = join_all(Duration::ms(200));
   switch_->crash();
@@ -302,7 +302,7 @@ TEST_F(CommunicatorTest, SilentSwitchIsNamedAsSuch) {
   }
 }
 
-TEST_F(CommunicatorTest, RestartedSwitchFailsTheOpAndServesTheNextEpoch) {
+TEST_F(CommunicatorTestTimed, RestartedSwitchFailsTheOpAndServesTheNextEpoch) {
   start(2);
   Ranks ranks = join_all();
   switch_->crash();
@@ -320,7 +320,7 @@ TEST_F(CommunicatorTest, RestartedSwitchFailsTheOpAndServesTheNextEpoch) {
   EXPECT_THAT(b, ::testing::Each(3));
 }
 
-TEST_F(CommunicatorTest, ShutdownOfTheSwitchIsToldAtOnce) {
+TEST_F(CommunicatorTestTimed, ShutdownOfTheSwitchIsToldAtOnce) {
   start(2);
   Ranks ranks = join_all();
   Request q = ranks[0]->barrier_async();
@@ -330,7 +330,7 @@ TEST_F(CommunicatorTest, ShutdownOfTheSwitchIsToldAtOnce) {
 }
 
 // A second run against a live switch gets its own sums (rule 1).
-TEST_F(CommunicatorTest, SameJobTwiceGetsItsOwnSums) {
+TEST_F(CommunicatorTestTimed, SameJobTwiceGetsItsOwnSums) {
   start(2);
   for (std::int32_t run = 1; run <= 3; ++run) {
     Ranks ranks = join_all();
@@ -344,7 +344,7 @@ TEST_F(CommunicatorTest, SameJobTwiceGetsItsOwnSums) {
   }
 }
 
-TEST_F(CommunicatorTest, RefusalsOfTheSwitchAreNamed) {
+TEST_F(CommunicatorTestTimed, RefusalsOfTheSwitchAreNamed) {
   start(2);
   CommunicatorOptions o = switch_->options(0);
   o.job += 1;
@@ -368,7 +368,7 @@ TEST_F(CommunicatorTest, RefusalsOfTheSwitchAreNamed) {
   EXPECT_THAT(text(o), HasSubstr("joining was cancelled"));
 }
 
-TEST_F(CommunicatorTest, Rule1_ARankThatIsTakenSaysSoAndIsInWhenItIsFree) {
+TEST_F(CommunicatorTestTimed, Rule1_ARankThatIsTakenSaysSoAndIsInWhenItIsFree) {
   start(1);
   auto first = Communicator::create(switch_->options(0));
   CommunicatorOptions o = switch_->options(0);
@@ -392,7 +392,7 @@ TEST_F(CommunicatorTest, Rule1_ARankThatIsTakenSaysSoAndIsInWhenItIsFree) {
   EXPECT_THAT(told[0], HasSubstr("this process joins when that one has gone, and waits"));
 }
 
-TEST_F(CommunicatorTest, BadArgumentsAreRefusedHere) {
+TEST_F(CommunicatorTestTimed, BadArgumentsAreRefusedHere) {
   EXPECT_THROW(Communicator::create({.job = 1, .rank = 2, .size = 2}), std::invalid_argument);
   EXPECT_THROW(Communicator::create({.job = 1, .rank = 0, .size = 1, .address = "tcp://x"}),
                std::invalid_argument);
@@ -406,7 +406,7 @@ TEST_F(CommunicatorTest, BadArgumentsAreRefusedHere) {
                std::invalid_argument);
 }
 
-TEST_F(CommunicatorTest, OpenOpsFailWhenTheCommunicatorCloses) {
+TEST_F(CommunicatorTestTimed, OpenOpsFailWhenTheCommunicatorCloses) {
   start(2);
   Ranks ranks = join_all();
   Request q = ranks[0]->barrier_async();

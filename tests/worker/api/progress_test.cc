@@ -86,7 +86,7 @@ class StallingTransport final : public Transport {
   DropCounters drops_;
 };
 
-TEST(Progress, AThreadThatDidNotRunReadsItsPacketsBeforeItAsksForThem) {
+TEST(ProgressTimed, AThreadThatDidNotRunReadsItsPacketsBeforeItAsksForThem) {
   SessionOptions options;
   options.job = 1;
   options.size = 1;

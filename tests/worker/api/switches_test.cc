@@ -18,7 +18,7 @@ using Ints = std::vector<std::int32_t>;
 
 constexpr std::uint32_t kRanks = 3;
 
-class SwitchesTest : public ::testing::Test {
+class SwitchesTestTimed : public ::testing::Test {
  protected:
   static config::SwitchConfig one(std::uint32_t job_id, std::uint32_t chunk_bytes) {
     config::SwitchConfig config;
@@ -80,7 +80,7 @@ class SwitchesTest : public ::testing::Test {
   std::vector<std::unique_ptr<Communicator>> ranks;  // gone before the switches
 };
 
-TEST_F(SwitchesTest, A2_EveryCollectiveIsExactOverThreeSwitches) {
+TEST_F(SwitchesTestTimed, A2_EveryCollectiveIsExactOverThreeSwitches) {
   start({64, 64, 64});
   join_all();
   for (const std::size_t count : {0u, 1u, 16u, 17u, 1000u}) {
@@ -119,7 +119,7 @@ TEST_F(SwitchesTest, A2_EveryCollectiveIsExactOverThreeSwitches) {
 }
 
 // A3: wherever the array lies on a rank, the same elements go to the same switch.
-TEST_F(SwitchesTest, A2_ShardsAreSharedOutEvenly) {
+TEST_F(SwitchesTestTimed, A2_ShardsAreSharedOutEvenly) {
   start({64, 64});
   join_all();
   std::vector<Ints> data(kRanks, Ints(16 * 100, 1));
@@ -130,7 +130,7 @@ TEST_F(SwitchesTest, A2_ShardsAreSharedOutEvenly) {
   EXPECT_EQ(switches[0]->counters().contributions.get() - before, 50 * kRanks);
 }
 
-TEST_F(SwitchesTest, A2_ManyOpsInFlightUnderLossStayInOrder) {
+TEST_F(SwitchesTestTimed, A2_ManyOpsInFlightUnderLossStayInOrder) {
   start({64, 64});
   join_all();
   for (const auto& s : switches) s->lose(20'000);
@@ -153,7 +153,7 @@ TEST_F(SwitchesTest, A2_ManyOpsInFlightUnderLossStayInOrder) {
 }
 
 // The memory of an op is its own, whichever switch has which shard of it.
-TEST_F(SwitchesTest, A2_MemoryInUseIsRefused) {
+TEST_F(SwitchesTestTimed, A2_MemoryInUseIsRefused) {
   start({64, 64});
   join_all();
   Ints data(1000, 1);
@@ -170,7 +170,7 @@ TEST_F(SwitchesTest, A2_MemoryInUseIsRefused) {
   EXPECT_EQ(data[0], 3);
 }
 
-TEST_F(SwitchesTest, A2_ASwitchThatDiesIsNamed) {
+TEST_F(SwitchesTestTimed, A2_ASwitchThatDiesIsNamed) {
   start({64, 64});
   join_all();
   switches[1]->shut_down();
@@ -183,7 +183,7 @@ TEST_F(SwitchesTest, A2_ASwitchThatDiesIsNamed) {
   }
 }
 
-TEST_F(SwitchesTest, A2_ListsInAnotherOrderAreRefusedAndBothRanksNamed) {
+TEST_F(SwitchesTestTimed, A2_ListsInAnotherOrderAreRefusedAndBothRanksNamed) {
   start({64, 64});
   const auto address = [this](std::uint32_t r) {
     return r == 1 ? switches[1]->address() + "," + switches[0]->address() : list();
@@ -192,7 +192,7 @@ TEST_F(SwitchesTest, A2_ListsInAnotherOrderAreRefusedAndBothRanksNamed) {
               ::testing::AllOf(HasSubstr("at different places"), HasSubstr("rank 1 has it at")));
 }
 
-TEST_F(SwitchesTest, A2_SwitchesThatCutAnotherWayAreRefused) {
+TEST_F(SwitchesTestTimed, A2_SwitchesThatCutAnotherWayAreRefused) {
   start({64, 128});
   EXPECT_THAT(join_all([this](std::uint32_t) { return list(); }),
               HasSubstr("chunk_bytes is 64 there and 128 here"));

@@ -28,9 +28,9 @@ constexpr std::uint32_t kHostIpv4 = 0x7F000002;
 constexpr std::uint32_t kJob = 5;
 
 // The root's end is a plain socket on loopback.
-class CompletionHostTest : public ::testing::Test {
+class CompletionHostTestTimed : public ::testing::Test {
  protected:
-  CompletionHostTest() : root_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
+  CompletionHostTestTimed() : root_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
     root_port_ = bind_to(root_, INADDR_LOOPBACK);
     const timeval limit{30, 0};
     ::setsockopt(root_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
@@ -92,7 +92,7 @@ class CompletionHostTest : public ::testing::Test {
   std::array<std::byte, 2048> heard_{};
 };
 
-TEST_F(CompletionHostTest, T10_FinishesChunksAndGoesWithItsOwner) {
+TEST_F(CompletionHostTestTimed, T10_FinishesChunksAndGoesWithItsOwner) {
   std::optional<CompletionHost> host(std::in_place, server(), 77);
   const wire::Packet hello = intercept(PacketType::lease);
   EXPECT_EQ(hello.header.origin, kHostIpv4);
@@ -136,7 +136,7 @@ TEST_F(CompletionHostTest, T10_FinishesChunksAndGoesWithItsOwner) {
   intercept(PacketType::leave);
 }
 
-TEST_F(CompletionHostTest, T10_WhatItCannotDoIsRefusedWithItsReason) {
+TEST_F(CompletionHostTestTimed, T10_WhatItCannotDoIsRefusedWithItsReason) {
   const auto why = [&](const config::ServerConfig& config) -> std::string {
     try {
       const CompletionHost host(config, 1);
@@ -155,7 +155,7 @@ TEST_F(CompletionHostTest, T10_WhatItCannotDoIsRefusedWithItsReason) {
   EXPECT_THAT(why(config), HasSubstr("cannot bind"));
 }
 
-TEST(CommunicatorHost, T10_ANodeNeedsAFile) {
+TEST(CommunicatorHostTimed, T10_ANodeNeedsAFile) {
   CommunicatorOptions options{.job = 1, .rank = 0, .size = 1, .address = "udp://127.0.0.1"};
   options.host_node = "w4";
   EXPECT_THROW((void)Communicator::create(options), std::invalid_argument);

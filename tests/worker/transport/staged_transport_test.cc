@@ -50,7 +50,7 @@ class SlowTransport : public Transport {
   DropCounters drops_;
 };
 
-TEST(StagedTransport, StagesAddUpToTheThreadsTime) {
+TEST(StagedTransportTimed, StagesAddUpToTheThreadsTime) {
   const auto counters = std::make_shared<StageCounters>();
   StagedTransport transport(std::make_unique<SlowTransport>(), counters);
   const std::uint64_t begin = clock_ns();
@@ -77,7 +77,7 @@ TEST(StagedTransport, StagesAddUpToTheThreadsTime) {
             all);
 }
 
-TEST(StagedTransport, EverythingElseIsTheInnerTransports) {
+TEST(StagedTransportTimed, EverythingElseIsTheInnerTransports) {
   auto inner = std::make_unique<SlowTransport>();
   SlowTransport& slow = *inner;
   StagedTransport transport(std::move(inner), std::make_shared<StageCounters>());

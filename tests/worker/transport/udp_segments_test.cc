@@ -18,9 +18,9 @@ using Bytes = std::vector<std::byte>;
 
 constexpr std::size_t kMtu = 65000;
 
-class UdpSegmentsTest : public ::testing::Test {
+class UdpSegmentsTestTimed : public ::testing::Test {
  protected:
-  UdpSegmentsTest() {
+  UdpSegmentsTestTimed() {
     // Two ports that follow each other.
     do {
       first_ = bound(0);
@@ -80,7 +80,7 @@ class UdpSegmentsTest : public ::testing::Test {
   std::vector<std::uint8_t> ports_;
 };
 
-TEST_F(UdpSegmentsTest, EachArrivesByItselfInOrder) {
+TEST_F(UdpSegmentsTestTimed, EachArrivesByItselfInOrder) {
   add(54, 1000, 0);
   add(54, 1000, 0);
   add(54, 300, 0);   // shorter: the last of its message
@@ -100,7 +100,7 @@ TEST_F(UdpSegmentsTest, EachArrivesByItselfInOrder) {
   EXPECT_EQ(drops_.total(), 0u);
 }
 
-TEST_F(UdpSegmentsTest, ABatchIsLongerThanAMessage) {
+TEST_F(UdpSegmentsTestTimed, ABatchIsLongerThanAMessage) {
   for (int i = 0; i < 64; ++i) add(54, 8192, 0);
   const int room = 4 << 20;
   ::setsockopt(first_.get(), SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room);
@@ -112,7 +112,7 @@ TEST_F(UdpSegmentsTest, ABatchIsLongerThanAMessage) {
 }
 
 // What a kernel without checksum offload says on some versions; the socket goes on without.
-TEST_F(UdpSegmentsTest, ARefusalIsFinalAndLosesNothing) {
+TEST_F(UdpSegmentsTestTimed, ARefusalIsFinalAndLosesNothing) {
   const int off = 1;
   ASSERT_EQ(::setsockopt(out_.get(), SOL_SOCKET, SO_NO_CHECK, &off, sizeof off), 0);
   for (int i = 0; i < 5; ++i) add(54, 500, 0);
@@ -122,7 +122,7 @@ TEST_F(UdpSegmentsTest, ARefusalIsFinalAndLosesNothing) {
   EXPECT_EQ(drops_.total(), 0u);
 }
 
-TEST_F(UdpSegmentsTest, WhatIsCutIntoFragmentsGoesAlone) {
+TEST_F(UdpSegmentsTestTimed, WhatIsCutIntoFragmentsGoesAlone) {
   for (int i = 0; i < 3; ++i) add(54, 4000, 0);
   EXPECT_EQ(send(1472).datagrams, 3u);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(receive(first_), std::pair(i + 1, ssize_t{4054}));
@@ -130,7 +130,7 @@ TEST_F(UdpSegmentsTest, WhatIsCutIntoFragmentsGoesAlone) {
 
 // The size of each is known where several came as one: the kernel of this test merges on loopback
 // what was sent as one message, and an older one gives five messages.
-TEST_F(UdpSegmentsTest, MergedOnesSayTheirSize) {
+TEST_F(UdpSegmentsTestTimed, MergedOnesSayTheirSize) {
   merge_received(first_.get());
   for (int i = 0; i < 5; ++i) add(54, i < 4 ? 500 : 20, 0);
   ASSERT_EQ(send().datagrams, 5u);

@@ -15,9 +15,9 @@ namespace {
 using ::testing::HasSubstr;
 
 // The switch's end: a plain socket on loopback.
-class UdpTransportTest : public ::testing::Test {
+class UdpTransportTestTimed : public ::testing::Test {
  protected:
-  UdpTransportTest() : socket_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
+  UdpTransportTestTimed() : socket_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
     at_.sin_family = AF_INET;
     at_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     ::bind(socket_.get(), reinterpret_cast<sockaddr*>(&at_), sizeof at_);
@@ -75,7 +75,7 @@ class UdpTransportTest : public ::testing::Test {
   std::optional<UdpTransport> transport_;
 };
 
-TEST_F(UdpTransportTest, HeadAndPayloadArriveAsOneDatagram) {
+TEST_F(UdpTransportTestTimed, HeadAndPayloadArriveAsOneDatagram) {
   const auto head = packet();
   const std::array<std::byte, 3> payload = {std::byte{1}, std::byte{2}, std::byte{3}};
   const Datagram d{head, payload, 0};
@@ -86,7 +86,7 @@ TEST_F(UdpTransportTest, HeadAndPayloadArriveAsOneDatagram) {
   EXPECT_EQ(buffer[head.size() + 2], std::byte{3});
 }
 
-TEST_F(UdpTransportTest, DeliversOnlyParsedPacketsOfTheSwitch) {
+TEST_F(UdpTransportTestTimed, DeliversOnlyParsedPacketsOfTheSwitch) {
   learn_peer();
   answer(packet());
   EXPECT_EQ(receive(), 1u);
@@ -110,7 +110,7 @@ TEST_F(UdpTransportTest, DeliversOnlyParsedPacketsOfTheSwitch) {
 }
 
 // Any process on the switch's host may have its address; only the switch has its UDP ports.
-TEST_F(UdpTransportTest, DropsWhatComesFromAnotherUdpPortOfTheSwitchsAddress) {
+TEST_F(UdpTransportTestTimed, DropsWhatComesFromAnotherUdpPortOfTheSwitchsAddress) {
   learn_peer();
   FileDescriptor other(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   sockaddr_in at = at_;
@@ -126,7 +126,7 @@ TEST_F(UdpTransportTest, DropsWhatComesFromAnotherUdpPortOfTheSwitchsAddress) {
 }
 
 // Rule 16: a switch answers from any of its ports, whichever of them the address names.
-TEST(SwitchPorts, Rule16_AreThoseFromTheFirstOneOn) {
+TEST(SwitchPortsTimed, Rule16_AreThoseFromTheFirstOneOn) {
   wire::StartInfo info;
   EXPECT_TRUE(is_switch_port(info, 47003, 47000)) << "the address names the fourth";
   EXPECT_TRUE(is_switch_port(info, 47000, 47015));
@@ -141,7 +141,7 @@ TEST(SwitchPorts, Rule16_AreThoseFromTheFirstOneOn) {
   EXPECT_FALSE(is_switch_port(info, 65535, 0)) << "ports do not wrap";
 }
 
-TEST_F(UdpTransportTest, CrcJobsRefusePacketsWithoutOne) {
+TEST_F(UdpTransportTestTimed, CrcJobsRefusePacketsWithoutOne) {
   learn_peer();
   wire::StartInfo info;
   info.chunk_bytes = 1024;
@@ -163,7 +163,7 @@ TEST_F(UdpTransportTest, CrcJobsRefusePacketsWithoutOne) {
 }
 
 // T9: from the host that START names, under the term that it names, results alone.
-TEST(DirectResults, T9_AreTheNamedHostsUnderItsTerm) {
+TEST(DirectResultsTimed, T9_AreTheNamedHostsUnderItsTerm) {
   wire::StartInfo info;
   info.completion_host = 0x7F000003;
   info.host_term = 4;
@@ -195,7 +195,7 @@ TEST(DirectResults, T9_AreTheNamedHostsUnderItsTerm) {
 }
 
 // Its packets to one rank alone are dropped: only the group's port is open to it.
-TEST_F(UdpTransportTest, T9_AHostSpeaksToTheGroupOnly) {
+TEST_F(UdpTransportTestTimed, T9_AHostSpeaksToTheGroupOnly) {
   learn_peer();
   wire::StartInfo info;
   info.chunk_bytes = 1024;
@@ -218,7 +218,7 @@ TEST_F(UdpTransportTest, T9_AHostSpeaksToTheGroupOnly) {
 }
 
 // Another process on the host's machine is not the host.
-TEST_F(UdpTransportTest, T9_AHostIsHeardFromItsUdpPortAlone) {
+TEST_F(UdpTransportTestTimed, T9_AHostIsHeardFromItsUdpPortAlone) {
   learn_peer();
   wire::StartInfo info;
   info.chunk_bytes = 1024;
@@ -265,7 +265,7 @@ TEST_F(UdpTransportTest, T9_AHostIsHeardFromItsUdpPortAlone) {
 }
 
 // Rule 15: what it sends may be marked on the way, and it hears of marks.
-TEST_F(UdpTransportTest, Rule15_MarksGoBothWays) {
+TEST_F(UdpTransportTestTimed, Rule15_MarksGoBothWays) {
   const int wanted = 1;
   ASSERT_EQ(::setsockopt(socket_.get(), IPPROTO_IP, IP_RECVTOS, &wanted, sizeof wanted), 0);
   const auto hello = packet();
@@ -302,7 +302,7 @@ TEST_F(UdpTransportTest, Rule15_MarksGoBothWays) {
 }
 
 // Results that the kernel has merged are as many packets; what does not parse is one drop.
-TEST_F(UdpTransportTest, MergedDatagramsAreDeliveredOneByOne) {
+TEST_F(UdpTransportTestTimed, MergedDatagramsAreDeliveredOneByOne) {
   learn_peer();
   wire::StartInfo info;
   info.chunk_bytes = 1024;
@@ -324,7 +324,7 @@ TEST_F(UdpTransportTest, MergedDatagramsAreDeliveredOneByOne) {
   EXPECT_EQ(transport_->drops().get(DropReason::bad_version), 1u);
 }
 
-TEST_F(UdpTransportTest, OversizedDatagramIsDroppedNotCut) {
+TEST_F(UdpTransportTestTimed, OversizedDatagramIsDroppedNotCut) {
   learn_peer();
   std::vector<std::byte> huge = packet();
   huge.resize(5000);
@@ -334,7 +334,7 @@ TEST_F(UdpTransportTest, OversizedDatagramIsDroppedNotCut) {
 }
 
 // A switch that is not up yet: its ICMP errors end nothing.
-TEST_F(UdpTransportTest, RefusedDatagramsAreJustLost) {
+TEST_F(UdpTransportTestTimed, RefusedDatagramsAreJustLost) {
   learn_peer();
   socket_ = FileDescriptor();
   const auto bytes = packet();
@@ -345,7 +345,7 @@ TEST_F(UdpTransportTest, RefusedDatagramsAreJustLost) {
   }
 }
 
-TEST_F(UdpTransportTest, WakeEndsTheNextWait) {
+TEST_F(UdpTransportTestTimed, WakeEndsTheNextWait) {
   transport_->wake();
   transport_->receive([](const wire::Packet&) {});  // does not consume it
   transport_->wait(Duration::seconds(3600));
@@ -354,13 +354,13 @@ TEST_F(UdpTransportTest, WakeEndsTheNextWait) {
   waker.join();
 }
 
-TEST_F(UdpTransportTest, DescribesItself) {
+TEST_F(UdpTransportTestTimed, DescribesItself) {
   EXPECT_THAT(transport_->describe(), HasSubstr("to switch 127.0.0.1:"));
   EXPECT_GT(transport_->max_datagram_bytes(), 1400u);
   EXPECT_EQ(transport_->max_cut_bytes(), 65507u);
 }
 
-TEST(MakeTransport, RefusesBadAddressesWithTheForms) {
+TEST(MakeTransportTimed, RefusesBadAddressesWithTheForms) {
   for (const char* bad :
        {"", "10.0.0.1", "udp://", "udp://host", "udp://10.0.0.1:0", "udp://10.0.0.1:70000",
         "udp://10.0.0.1:1x", "rdma://host", "tcp://10.0.0.1"}) {

@@ -9,7 +9,7 @@
 namespace tributary::worker {
 namespace {
 
-TEST(CompletionFlag, WaitsUntilSetAndPublishesWhatCameBefore) {
+TEST(CompletionFlagTimed, WaitsUntilSetAndPublishesWhatCameBefore) {
   CompletionFlag flag;
   EXPECT_FALSE(flag.is_set());
   EXPECT_FALSE(flag.wait_for(Duration()));
@@ -25,7 +25,7 @@ TEST(CompletionFlag, WaitsUntilSetAndPublishesWhatCameBefore) {
   setter.join();
 }
 
-TEST(CompletionFlag, WakesEveryWaiter) {
+TEST(CompletionFlagTimed, WakesEveryWaiter) {
   CompletionFlag flag;
   std::vector<std::thread> waiters;
   for (int i = 0; i < 4; ++i)
@@ -38,7 +38,7 @@ TEST(CompletionFlag, WakesEveryWaiter) {
 }
 
 // An interpreter must get control back to run its handlers.
-TEST(CompletionFlag, SignalHandlerEndsAWaitEarly) {
+TEST(CompletionFlagTimed, SignalHandlerEndsAWaitEarly) {
   static std::atomic<bool> handled{false};
   struct sigaction action {};
   struct sigaction before {};

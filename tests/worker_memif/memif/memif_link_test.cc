@@ -57,7 +57,7 @@ bool is_sample(const wire::Packet& p, std::uint32_t job, std::uint32_t seq) {
          std::equal(expected.begin(), expected.end(), p.payload.begin(), p.payload.end());
 }
 
-class MemifLinkTest : public ::testing::Test {
+class MemifLinkTestTimed : public ::testing::Test {
  protected:
   void SetUp() override {
     server_ = &EchoSwitch::at(socket_path());
@@ -96,7 +96,7 @@ class MemifLinkTest : public ::testing::Test {
   std::unique_ptr<MemifTransport> first_, second_;
 };
 
-TEST_F(MemifLinkTest, EachHearsItsOwnPackets) {
+TEST_F(MemifLinkTestTimed, EachHearsItsOwnPackets) {
   for (std::uint32_t seq = 1; seq <= 3; ++seq) {
     send(*first_, 1, seq);
     send(*second_, 2, seq);
@@ -107,7 +107,7 @@ TEST_F(MemifLinkTest, EachHearsItsOwnPackets) {
   EXPECT_EQ(first_->drops().total() + second_->drops().total(), 0u);
 }
 
-TEST_F(MemifLinkTest, EachHearsItsOwnGroup) {
+TEST_F(MemifLinkTestTimed, EachHearsItsOwnGroup) {
   wire::StartInfo info;
   info.window = 64;
   info.udp_base_port = config::kDefaultUdpBasePort;
@@ -122,7 +122,7 @@ TEST_F(MemifLinkTest, EachHearsItsOwnGroup) {
 }
 
 // Two ranks of a job may be threads of one process: both get what comes to its group.
-TEST_F(MemifLinkTest, RanksOfAJobShareItsGroup) {
+TEST_F(MemifLinkTestTimed, RanksOfAJobShareItsGroup) {
   wire::StartInfo info;
   info.window = 64;
   info.udp_base_port = config::kDefaultUdpBasePort;
@@ -135,7 +135,7 @@ TEST_F(MemifLinkTest, RanksOfAJobShareItsGroup) {
   expect_next(*second_, 1, 7);
 }
 
-TEST_F(MemifLinkTest, OneThatDoesNotReadLosesItsOwnFramesAlone) {
+TEST_F(MemifLinkTestTimed, OneThatDoesNotReadLosesItsOwnFramesAlone) {
   constexpr std::uint32_t kMore = 100;
   send(*second_, 2, 0);
   expect_next(*second_, 2, 0);  // and the switch's answers to ARP, before it
@@ -158,7 +158,7 @@ TEST_F(MemifLinkTest, OneThatDoesNotReadLosesItsOwnFramesAlone) {
 }
 
 // As their progress threads do, and more than 2^16 frames: the rings wrap.
-TEST_F(MemifLinkTest, TwoThreadsExchangePacketsInOrder) {
+TEST_F(MemifLinkTestTimed, TwoThreadsExchangePacketsInOrder) {
   constexpr std::uint32_t kCount = 40'000;
   const auto exchange = [](MemifTransport& at, std::uint32_t job) {
     constexpr std::uint32_t kWindow = 32;
@@ -184,7 +184,7 @@ TEST_F(MemifLinkTest, TwoThreadsExchangePacketsInOrder) {
 }
 
 // The second one sleeps while the first watches for both.
-TEST_F(MemifLinkTest, OneThatLeavesWhileItWatchesIsReplaced) {
+TEST_F(MemifLinkTestTimed, OneThatLeavesWhileItWatchesIsReplaced) {
   first_->wait(Duration());
   std::thread other([&] { expect_next(*second_, 2, 5); });
   first_.reset();
@@ -194,7 +194,7 @@ TEST_F(MemifLinkTest, OneThatLeavesWhileItWatchesIsReplaced) {
   other.join();
 }
 
-TEST_F(MemifLinkTest, AThreadThatStopsReadingIsReplaced) {
+TEST_F(MemifLinkTestTimed, AThreadThatStopsReadingIsReplaced) {
   first_->wait(Duration());  // it watches, and is awake ever after
   second_->wait(Duration::ms(1));
   send(*second_, 2, 5);
@@ -202,7 +202,7 @@ TEST_F(MemifLinkTest, AThreadThatStopsReadingIsReplaced) {
   expect_next(*second_, 2, 5);
 }
 
-TEST_F(MemifLinkTest, ARestartedSwitchIsFoundAgainByAll) {
+TEST_F(MemifLinkTestTimed, ARestartedSwitchIsFoundAgainByAll) {
   server_->restart();
   std::thread other([&] {
     while (second_->link_up()) {
@@ -224,7 +224,7 @@ TEST_F(MemifLinkTest, ARestartedSwitchIsFoundAgainByAll) {
 }
 
 // Even after a try while no switch was there.
-TEST(MemifLinkToAny, HasItsPortAgainWhenTheSwitchIsBack) {
+TEST(MemifLinkToAnyTimed, HasItsPortAgainWhenTheSwitchIsBack) {
   const std::string path = socket_path() + "-any";
   std::array<std::unique_ptr<dataplane::MemifPort>, 2> ports;
   const auto open = [&] {
@@ -256,7 +256,7 @@ TEST(MemifLinkToAny, HasItsPortAgainWhenTheSwitchIsBack) {
   link.remove(member);
 }
 
-TEST_F(MemifLinkTest, AForkedChildHasNone) {
+TEST_F(MemifLinkTestTimed, AForkedChildHasNone) {
   const auto here = MemifLink::at(socket_path(), 0);
   EXPECT_EQ(MemifLink::at(socket_path(), 0), here);
   EXPECT_NE(MemifLink::at(socket_path(), 1), here);

@@ -65,7 +65,7 @@ Sample make_sample(Prng& prng, std::uint32_t seq, std::size_t elements) {
   return s;
 }
 
-class MemifTransportTest : public ::testing::Test {
+class MemifTransportTestTimed : public ::testing::Test {
  protected:
   void SetUp() override {
     server_ = &EchoSwitch::at(socket_path());
@@ -99,7 +99,7 @@ class MemifTransportTest : public ::testing::Test {
   std::unique_ptr<MemifTransport> transport_;
 };
 
-TEST_F(MemifTransportTest, EveryByteComesBackAtEverySize) {
+TEST_F(MemifTransportTestTimed, EveryByteComesBackAtEverySize) {
   RecordProperty("seed", std::to_string(kSeed));
   Prng prng(kSeed);
   std::vector<Sample> samples;
@@ -121,7 +121,7 @@ TEST_F(MemifTransportTest, EveryByteComesBackAtEverySize) {
 }
 
 // More than 2^16 frames: ring indices wrap; more than the depth at once: send() takes a prefix.
-TEST_F(MemifTransportTest, ManyPacketsInOrderPastTheWrapOfTheIndices) {
+TEST_F(MemifTransportTestTimed, ManyPacketsInOrderPastTheWrapOfTheIndices) {
   constexpr std::uint32_t kCount = 150'000;
   Prng prng(kSeed);
   std::uint32_t sent = 0;
@@ -142,7 +142,7 @@ TEST_F(MemifTransportTest, ManyPacketsInOrderPastTheWrapOfTheIndices) {
   EXPECT_EQ(transport_->drops().total(), 0u);
 }
 
-TEST_F(MemifTransportTest, FullRingAcceptsAPrefixAndWaitEndsWhenThereIsRoom) {
+TEST_F(MemifTransportTestTimed, FullRingAcceptsAPrefixAndWaitEndsWhenThereIsRoom) {
   Prng prng(kSeed);
   const Sample s = make_sample(prng, 1, 4);
   const std::vector<Datagram> batch(300, s.datagram());
@@ -163,7 +163,7 @@ TEST_F(MemifTransportTest, FullRingAcceptsAPrefixAndWaitEndsWhenThereIsRoom) {
   }
 }
 
-TEST_F(MemifTransportTest, StartMakesRoomForTheWholeWindow) {
+TEST_F(MemifTransportTestTimed, StartMakesRoomForTheWholeWindow) {
   transport_->on_start(start_info(1024));
   Prng prng(kSeed);
   const Sample s = make_sample(prng, 1, 2048);
@@ -180,7 +180,7 @@ TEST_F(MemifTransportTest, StartMakesRoomForTheWholeWindow) {
             batch.size());
 }
 
-TEST_F(MemifTransportTest, GroupIsHeardFromStartOn) {
+TEST_F(MemifTransportTestTimed, GroupIsHeardFromStartOn) {
   server_->group_ip = kGroup;
   send_one();
   EXPECT_EQ(transport_->receive([](const wire::Packet&) {}), 0u);
@@ -194,7 +194,7 @@ TEST_F(MemifTransportTest, GroupIsHeardFromStartOn) {
 }
 
 // T9, rule 18: another process on the host's machine is not the host.
-TEST_F(MemifTransportTest, T9_AHostIsHeardFromItsUdpPortAlone) {
+TEST_F(MemifTransportTestTimed, T9_AHostIsHeardFromItsUdpPortAlone) {
   auto info = start_info();
   info.notify = static_cast<std::uint8_t>(wire::Notify::direct);
   info.completion_host = EchoSwitch::kIp + 1;
@@ -224,7 +224,7 @@ TEST_F(MemifTransportTest, T9_AHostIsHeardFromItsUdpPortAlone) {
   EXPECT_EQ(results_by(info.udp_base_port), 1u);
 }
 
-TEST_F(MemifTransportTest, OversizeDatagramIsDroppedAndCounted) {
+TEST_F(MemifTransportTestTimed, OversizeDatagramIsDroppedAndCounted) {
   std::vector<std::byte> head(wire::kHeaderBytes);
   const std::vector<std::byte> payload(transport_->max_datagram_bytes() - head.size() + 1);
   EXPECT_EQ(transport_->send(std::array{Datagram{head, payload, 0}}), 1u);
@@ -234,7 +234,7 @@ TEST_F(MemifTransportTest, OversizeDatagramIsDroppedAndCounted) {
 }
 
 // Rule 18: what was damaged on the way is dropped; what another host sends, too.
-TEST_F(MemifTransportTest, DamagedAndForeignPacketsAreCounted) {
+TEST_F(MemifTransportTestTimed, DamagedAndForeignPacketsAreCounted) {
   server_->corrupt = true;
   send_one();
   EXPECT_EQ(transport_->receive([](const wire::Packet&) {}), 0u);
@@ -247,7 +247,7 @@ TEST_F(MemifTransportTest, DamagedAndForeignPacketsAreCounted) {
 }
 
 // Rule 15: what it sends may be marked on its way, and it hears of marks.
-TEST_F(MemifTransportTest, Rule15_MarksGoBothWays) {
+TEST_F(MemifTransportTestTimed, Rule15_MarksGoBothWays) {
   for (const bool mark : {false, true}) {
     server_->mark = mark;
     send_one();
@@ -257,7 +257,7 @@ TEST_F(MemifTransportTest, Rule15_MarksGoBothWays) {
   }
 }
 
-TEST_F(MemifTransportTest, RandomFramesNeverCrashOrPass) {
+TEST_F(MemifTransportTestTimed, RandomFramesNeverCrashOrPass) {
   Prng prng(kSeed);
   const wire::MacAddress own = worker_mac(address_of().own_ipv4);
   const wire::MacAddress broadcast = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
@@ -282,7 +282,7 @@ TEST_F(MemifTransportTest, RandomFramesNeverCrashOrPass) {
   EXPECT_GT(transport_->drops().total(), 0u);
 }
 
-TEST_F(MemifTransportTest, WaitSleepsUntilAPacketComes) {
+TEST_F(MemifTransportTestTimed, WaitSleepsUntilAPacketComes) {
   Prng prng(kSeed);
   const Sample s = make_sample(prng, 1, 4);
   std::latch paused(1);
@@ -300,7 +300,7 @@ TEST_F(MemifTransportTest, WaitSleepsUntilAPacketComes) {
   later.join();
 }
 
-TEST_F(MemifTransportTest, WakeEndsAWaitFromAnyThread) {
+TEST_F(MemifTransportTestTimed, WakeEndsAWaitFromAnyThread) {
   transport_->wake();
   transport_->wait(kForever);  // a wake before the wait counts
   std::thread other([&] { transport_->wake(); });
@@ -314,7 +314,7 @@ std::int64_t thread_cpu_ns() {
   return t.tv_sec * 1'000'000'000 + t.tv_nsec;
 }
 
-TEST_F(MemifTransportTest, WaitingBurnsNoCpu) {
+TEST_F(MemifTransportTestTimed, WaitingBurnsNoCpu) {
   send_one();
   receive_until(1, [](const wire::Packet&) {});
   const std::int64_t before = thread_cpu_ns();
@@ -324,7 +324,7 @@ TEST_F(MemifTransportTest, WaitingBurnsNoCpu) {
   EXPECT_LT(burnt, 25'000'000) << "ns of CPU time in 500 ms of waiting";
 }
 
-TEST_F(MemifTransportTest, ARestartedSwitchIsFoundAgain) {
+TEST_F(MemifTransportTestTimed, ARestartedSwitchIsFoundAgain) {
   Prng prng(kSeed);
   const Sample s = make_sample(prng, 1, 4);
   for (int i = 0; i < 3; ++i) {
@@ -343,7 +343,7 @@ TEST_F(MemifTransportTest, ARestartedSwitchIsFoundAgain) {
 }
 
 // The driver's own handshake runs on DPDK's interrupt thread, beside who stops the port.
-TEST(MemifConnect, ASwitchMayStopInTheMiddleOfAHandshake) {
+TEST(MemifConnectTimed, ASwitchMayStopInTheMiddleOfAHandshake) {
   const std::string path = socket_path() + "-stops";
   EchoSwitch& server = EchoSwitch::at(path);
   std::atomic<int> begun = 0;
@@ -381,7 +381,7 @@ std::string failure_of(const MemifAddress& address, Duration limit) {
   return "connected";
 }
 
-TEST_F(MemifTransportTest, RefusalsSayWhy) {
+TEST_F(MemifTransportTestTimed, RefusalsSayWhy) {
   EXPECT_THAT(failure_of(address_of(5), Duration::seconds(5)),
               AllOf(HasSubstr(socket_path()), HasSubstr("ID not found")));
   MemifRings rings;  // of another process
@@ -393,14 +393,14 @@ TEST_F(MemifTransportTest, RefusalsSayWhy) {
   }
 }
 
-TEST(MemifConnect, NoSwitchNamesTheSocket) {
+TEST(MemifConnectTimed, NoSwitchNamesTheSocket) {
   MemifAddress a = address_of();
   a.socket = "/tmp/tributary-no-such-socket";
   EXPECT_THAT(failure_of(a, Duration::ms(30)),
               AllOf(HasSubstr(a.socket), HasSubstr("No such file")));
 }
 
-TEST(MemifConnect, APathThatIsTooLongForASocketIsRefused) {
+TEST(MemifConnectTimed, APathThatIsTooLongForASocketIsRefused) {
   MemifRings rings;
   try {
     const MemifControl connected(std::string(4096, 'x'), 0, rings, kForever);
@@ -411,7 +411,7 @@ TEST(MemifConnect, APathThatIsTooLongForASocketIsRefused) {
 }
 
 // The first waits for HELLO, the next for the first to be accepted.
-TEST(MemifConnect, ASwitchThatAcceptsNobodyIsNotWaitedFor) {
+TEST(MemifConnectTimed, ASwitchThatAcceptsNobodyIsNotWaitedFor) {
   MemifAddress a = address_of();
   a.socket += "-busy";
   const FileDescriptor busy(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
@@ -432,7 +432,7 @@ TEST(MemifConnect, ASwitchThatAcceptsNobodyIsNotWaitedFor) {
   ::unlink(a.socket.c_str());
 }
 
-TEST(MemifConnect, WrongSwitchAddressIsAnArpFailure) {
+TEST(MemifConnectTimed, WrongSwitchAddressIsAnArpFailure) {
   EchoSwitch& server = EchoSwitch::at(socket_path());
   server.reset();
   MemifAddress a = address_of();
@@ -444,7 +444,7 @@ TEST(MemifConnect, WrongSwitchAddressIsAnArpFailure) {
 }
 
 // The id, and the switch's address and UDP port.
-TEST(MemifConnect, TheSwitchTellsWhatTheAddressLeavesOut) {
+TEST(MemifConnectTimed, TheSwitchTellsWhatTheAddressLeavesOut) {
   const std::string path = socket_path() + "-tells";
   EchoSwitch& server = EchoSwitch::at(path);
   EXPECT_THAT(failure_of(parse_memif_address("memif://" + path, 7, 0), Duration::seconds(5)),
@@ -471,7 +471,7 @@ TEST(MemifConnect, TheSwitchTellsWhatTheAddressLeavesOut) {
   server.while_client_leaves([&] { transport.reset(); });
 }
 
-TEST(MemifConnect, AbstractSocketNames) {
+TEST(MemifConnectTimed, AbstractSocketNames) {
   EchoSwitch& server = EchoSwitch::at(socket_path() + "-abstract", true);
   MemifAddress a = address_of();
   a.socket += "-abstract";

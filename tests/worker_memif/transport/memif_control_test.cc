@@ -91,7 +91,7 @@ class Switch {
   std::thread thread_;
 };
 
-TEST(MemifControl, DescriptorsThatAreOfNoUseAreClosed) {
+TEST(MemifControlTimed, DescriptorsThatAreOfNoUseAreClosed) {
   Switch there;
   MemifRings rings;
   MemifControl control(there.path(), 0, rings, Duration::seconds(60));
