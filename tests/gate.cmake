@@ -81,6 +81,9 @@ if(TRIBUTARY_MANAGER)
 tributary_gate_cases(gate.manager_ranks system.manager_ranks
   system/test_manager_ranks.py::test_ranks_in_c_and_cpp_join_where_the_manager_says
   system/test_manager_ranks.py::test_ctrl_c_ends_waiting_for_a_job)
+tributary_gate_cases(gate.managed_hosts system.managed_hosts
+  system/test_managed_hosts.py::test_t10_switches_take_up_and_drop_hosted_jobs_while_they_run
+  system/test_managed_hosts.py::test_t10_hosts_that_cannot_be_are_refused_with_the_reason)
 tributary_gate_cases(gate.torch_managed torch.managed
   torch/managed_test.py::test_t20_a_group_asks_for_its_own_workers_and_ends_its_job
   "torch/managed_test.py::test_t20_a_refused_group_is_gloos[FAILED_PRECONDITION]"
