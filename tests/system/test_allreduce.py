@@ -27,7 +27,9 @@ def test_results_are_written_once_for_all_ranks_of_the_host(make_bed, launch):
     stats = [worker.finish() for worker in workers]
     for port in bed.switch.show("ports"):
         assert port["tx_bytes"] < 4 * count * repeat / 2, port
-    assert sum(s["probes"] for s in stats) < repeat, "results are not lost"
+    # A rank that the processor comes late to asks for what has already come: less than one of the 123
+    # results of an op. If results got lost, each would be asked for.
+    assert sum(s["probes"] for s in stats) < len(workers) * repeat, "results are not lost"
 
 
 @pytest.mark.parametrize("ports", ["veth", "memif"])
