@@ -56,6 +56,7 @@ Engine::Impl::Impl(const config::SwitchConfig& config, EngineStart start)
       takes_fragments(config::takes_fragments(config)),
       switch_id(config.id),
       nonce_seed(start.nonce_seed),
+      open_desk(start.open_desk),
       outbox_capacity(Engine::outbox_capacity(config)),
       job_index(config.jobs.size()) {
   check_slots(config);
@@ -153,6 +154,7 @@ Decision Engine::Impl::on_control(const wire::Packet& packet, const Endpoint& fr
   const PacketType type = packet.header.type;
   if (type == PacketType::probe && packet.header.epoch == 0)
     return answer_path_probe(job, packet, from, out);
+  if (job == nullptr && type == PacketType::join) return on_unknown_join(packet, from, out);
   if (job == nullptr)
     return refuse(packet, from, wire::Reason::unknown_job, DropReason::unknown_job, nullptr, out);
   if (packet.header.plane != job->config.plane) return refuse_plane(*job, packet, from, out);

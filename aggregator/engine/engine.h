@@ -28,6 +28,7 @@
 #include "aggregator/engine/epoch_log.h"
 #include "aggregator/engine/membership.h"
 #include "aggregator/names/name_engine.h"
+#include "aggregator/shard/open_desk.h"
 #include "aggregator/shard/status.h"
 #include "config/model/switch_config.h"
 #include "core/time.h"
@@ -48,6 +49,8 @@ struct EngineStart {
   std::span<std::byte> memory = {};
   // Seed of the nonces with which this switch joins its parents; differs between incarnations.
   std::uint64_t nonce_seed = 1;
+  // Where JOINs of jobs that are not there are noted; it outlives the engine. nullptr: nowhere.
+  OpenDesk* open_desk = nullptr;
 };
 
 class Shard;

@@ -315,6 +315,7 @@ void Engine::Impl::write_join(const Job& job, Outgoing& join, const wire::Drain&
   extensions.add_nonce(job.upstream->nonce());
   if (drain.step != wire::DrainStep::able || job.membership.all_able())
     wire::add_drain(extensions, drain);
+  if (job.config.open) wire::add_open_job(extensions, *job.config.open);
   join.extension_bytes = extensions.bytes().size();
 }
 

@@ -1,8 +1,9 @@
 // The engine's internals, shared by its source files: control packets (engine_join.cc), path probes
-// (engine_path_probe.cc), status for `show` (engine_status.cc), changes of jobs (engine_change.cc)
-// and the drains before them (engine_drain.cc), ranks that may be gone (engine_questions.cc), jobs
-// that grow and shrink (engine_resize.cc), shards of other owners (engine_away.cc), records of
-// epochs (engine_epochs.cc), and construction, dispatch, clock and ends of epochs (engine.cc).
+// (engine_path_probe.cc), status for `show`
+// (engine_status.cc), changes of jobs (engine_change.cc) and the drains before them
+// (engine_drain.cc), ranks that may be gone (engine_questions.cc), jobs that grow and shrink
+// (engine_resize.cc), shards of other owners (engine_away.cc), records of epochs
+// (engine_epochs.cc), and construction, dispatch, clock and ends of epochs (engine.cc).
 #pragma once
 
 #include <array>
@@ -91,10 +92,14 @@ struct Engine::Impl {
   Decision refuse_plane(Job& job, const wire::Packet& packet, const Endpoint& from, Outbox& out);
   Decision refuse_other_planes(Job& job, const wire::Packet& packet, const Endpoint& from,
                                Outbox& out);
+  // nullptr: there is no such job.
   Decision refuse_for(const JoinRefusal& why, const wire::Packet& packet, const Endpoint& from,
-                      Job& job, DropReason counted, Outbox& out);
+                      Job* job, DropReason counted, Outbox& out);
   Decision refuse_other_tree(Job& job, const wire::Packet& packet, const Endpoint& from,
                              std::optional<std::uint16_t> child, Outbox& out);
+  Decision on_unknown_join(const wire::Packet& packet, const Endpoint& from, Outbox& out);
+  std::optional<Decision> refuse_other_task(Job& job, const wire::Packet& packet,
+                                            const Endpoint& from, Outbox& out);
   void ask_holder(Job& job, std::uint32_t child, Outbox& out);
   Decision refuse_taken(Job& job, const wire::Packet& packet, const Endpoint& from,
                         std::uint32_t child, Outbox& out);
@@ -211,6 +216,7 @@ struct Engine::Impl {
   bool takes_fragments;  // announced in START
   std::uint32_t switch_id;
   std::uint64_t nonce_seed;
+  OpenDesk* open_desk;
   struct Free {
     void operator()(std::byte* memory) const { ::operator delete[](memory, kBufferAlignment); }
   };

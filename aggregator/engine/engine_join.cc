@@ -24,7 +24,68 @@ bool has_other_planes(const Job& job, const wire::Header& h) {
   return (h.flags & wire::kFlagCompleteSubtree) != 0 && h.op != job.config.planes - 1u;
 }
 
+// Why this JOIN cannot be of such a job, whatever switch it comes to.
+wire::Reason contradiction(const wire::OpenJob& task, const wire::Header& h) {
+  const bool from_switch = (h.flags & wire::kFlagCompleteSubtree) != 0;
+  if (from_switch)
+    return h.fan_in == task.nodes && h.child < task.nodes && h.covered == task.units
+               ? wire::Reason::none
+               : wire::Reason::settings_mismatch;
+  if (h.fan_in != task.workers()) return wire::Reason::job_size_mismatch;
+  return h.origin < task.workers() ? wire::Reason::none : wire::Reason::bad_rank;
+}
+
+OpenRequest request_of(const wire::OpenJob& task, const wire::Header& h, const Endpoint& from) {
+  OpenRequest request{.job = h.job, .task = task};
+  request.from_switch = (h.flags & wire::kFlagCompleteSubtree) != 0;
+  if (!request.from_switch) {
+    request.node = static_cast<std::uint16_t>(h.origin / task.units);
+    return request;
+  }
+  request.node = h.child;
+  request.switch_id = h.origin;
+  request.switch_ipv4 = ipv4_of(from.node());
+  return request;
+}
+
+bool is_possible(const wire::OpenJob& task) {
+  return task.workers() <= config::kMaxWorkers && task.window <= config::kMaxWindow &&
+         task.chunk_bytes <= config::kMaxChunkBytes;
+}
+
 }  // namespace
+
+// A job that is not here: a JOIN that brings it is noted for a control thread, which adds it (A4).
+Decision Engine::Impl::on_unknown_join(const wire::Packet& packet, const Endpoint& from,
+                                       Outbox& out) {
+  const wire::Header& h = packet.header;
+  const auto unknown = [&](wire::Reason why) {
+    return refuse(packet, from, why, DropReason::unknown_job, nullptr, out);
+  };
+  const auto brought = wire::find_extension(packet.extensions, wire::ExtensionType::open_job);
+  if (!brought || open_desk == nullptr || !open_desk->opens(h.job) || h.plane != 0)
+    return unknown(wire::Reason::unknown_job);
+  const auto task = wire::read_open_job(*brought);
+  if (!task || !is_possible(*task)) return {Verdict::dropped, DropReason::bad_extension};
+  if (const wire::Reason why = contradiction(*task, h); why != wire::Reason::none)
+    return unknown(why);
+  const JoinRefusal said = open_desk->ask(request_of(*task, h, from));
+  if (said.why == wire::Reason::none) return unknown(wire::Reason::unknown_job);
+  return refuse_for(said, packet, from, nullptr, DropReason::unknown_job, out);
+}
+
+// Names the task information that the job has; the rank knows its own.
+std::optional<Decision> Engine::Impl::refuse_other_task(Job& job, const wire::Packet& packet,
+                                                        const Endpoint& from, Outbox& out) {
+  if (!job.config.open) return std::nullopt;
+  const auto brought = wire::find_extension(packet.extensions, wire::ExtensionType::open_job);
+  if (!brought) return std::nullopt;
+  const auto task = wire::read_open_job(*brought);
+  if (!task) return Decision{Verdict::dropped, DropReason::bad_extension};
+  if (*task == *job.config.open) return std::nullopt;
+  return refuse_for(other_task(*job.config.open, switch_id), packet, from, &job,
+                    DropReason::join_mismatch, out);
+}
 
 // One of the two reads its configuration before the other; the JOIN is repeated until then. If it
 // comes from a member of the running epoch, that switch has left the epoch.
@@ -48,12 +109,12 @@ Decision Engine::Impl::refuse_other_planes(Job& job, const wire::Packet& packet,
   const wire::Header& h = packet.header;
   const JoinRefusal why{wire::Reason::planes_mismatch, h.origin, switch_id, h.op,
                         job.config.planes - 1u};
-  return refuse_for(why, packet, from, job, DropReason::join_mismatch, out);
+  return refuse_for(why, packet, from, &job, DropReason::join_mismatch, out);
 }
 
 Decision Engine::Impl::refuse_for(const JoinRefusal& why, const wire::Packet& packet,
-                                  const Endpoint& from, Job& job, DropReason counted, Outbox& out) {
-  const Decision decision = refuse(packet, from, why.why, counted, &job, out);
+                                  const Endpoint& from, Job* job, DropReason counted, Outbox& out) {
+  const Decision decision = refuse(packet, from, why.why, counted, job, out);
   if (decision.verdict == Verdict::refused) write_refusal(why, out.last().header);
   return decision;
 }
@@ -79,6 +140,7 @@ Decision Engine::Impl::on_join(Job& job, const wire::Packet& packet, const Endpo
   if (drain && drain->step == wire::DrainStep::refuse)
     return on_resumption_given_up(job, child, *drain, from, now, out);
   const wire::Resumption resumption = wire::find_resumption(packet.extensions);
+  if (const auto said = refuse_other_task(job, packet, from, out)) return *said;
   if (has_other_tree(job, h) || has_other_planes(job, h))
     return refuse_other_tree(job, packet, from, child, out);
   // One of the two has not read its configuration yet; who begins anew is told what differs.
@@ -144,7 +206,7 @@ Decision Engine::Impl::on_rightful_join(Job& job, const wire::Packet& packet, co
       if (job.upstream) {
         join_parent(job, now, out);
         if (const JoinRefusal why = job.upstream->refusal(now); why.why != wire::Reason::none)
-          return refuse_for(why, packet, from, job, DropReason::not_joined, out);
+          return refuse_for(why, packet, from, &job, DropReason::not_joined, out);
         send_join_pending(job, *nonce, from, now, out);
         break;
       }

@@ -7,13 +7,14 @@
 #include <cstdint>
 
 #include "core/wire/header.h"
+#include "core/wire/open_job.h"
 
 namespace tributary::aggregator {
 
 struct JoinRefusal {
   wire::Reason why = wire::Reason::none;
   // For planes_mismatch: the ids of two neighbouring switches, and the number of planes beyond the
-  // first that each has for the job.
+  // first that each has for the job. For open_refused and other_task: see there, below.
   std::uint32_t below = 0;
   std::uint32_t above = 0;
   std::uint32_t further_planes_below = 0;
@@ -22,14 +23,30 @@ struct JoinRefusal {
   bool operator==(const JoinRefusal&) const = default;
 };
 
+// The job `is` there already; `by` this switch.
+inline JoinRefusal other_task(const wire::OpenJob& is, std::uint32_t by) {
+  return {wire::Reason::other_task, std::uint32_t{is.units} << 16 | is.nodes, by, is.window,
+          is.chunk_bytes};
+}
+// The job would bring what all opened ones need to `needed`, where there is `there`.
+inline JoinRefusal open_refused(wire::OpenLimit what, std::uint32_t by, std::uint32_t needed,
+                                std::uint32_t there) {
+  return {wire::Reason::open_refused, static_cast<std::uint32_t>(what), by, needed, there};
+}
+
+inline bool has_figures(wire::Reason why) {
+  return why == wire::Reason::planes_mismatch || why == wire::Reason::open_refused ||
+         why == wire::Reason::other_task;
+}
+
 inline JoinRefusal read_refusal(const wire::Header& nack) {
-  if (nack.reason != wire::Reason::planes_mismatch) return {.why = nack.reason};
+  if (!has_figures(nack.reason)) return {.why = nack.reason};
   return {nack.reason, nack.origin, nack.slot, nack.op, nack.chunk};
 }
 
 inline void write_refusal(const JoinRefusal& refusal, wire::Header& nack) {
   nack.reason = refusal.why;
-  if (refusal.why != wire::Reason::planes_mismatch) return;
+  if (!has_figures(refusal.why)) return;
   nack.origin = refusal.below;
   nack.slot = refusal.above;
   nack.op = refusal.further_planes_below;

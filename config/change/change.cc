@@ -103,6 +103,7 @@ ForwardingChange take_forwarding(SwitchConfig& running, const SwitchConfig& next
     to.telemetry = telemetry;
   });
   take(change.collisions, [&](SwitchConfig& to) { to.collisions = next.collisions; });
+  take(change.open_jobs, [&](SwitchConfig& to) { to.open_jobs = next.open_jobs; });
   take(change.drain_time, [&](SwitchConfig& to) { to.drain_time = next.drain_time; });
   take(change.idle_sleep, [&](SwitchConfig& to) { to.idle_sleep_max = next.idle_sleep_max; });
   take(change.hosts, [&](SwitchConfig& to) { to.completion.hosts = next.completion.hosts; });

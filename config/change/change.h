@@ -37,6 +37,7 @@ struct ForwardingChange {
   bool drain_time = false;
   bool collisions = false;  // what is done about them
   bool hosts = false;       // where completion hosts are
+  bool open_jobs = false;   // the bounds of jobs that ranks open
 };
 
 // Changes of ports, by place.

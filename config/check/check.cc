@@ -12,6 +12,7 @@
 #include "config/check/check_lcores.h"
 #include "config/check/check_names.h"
 #include "config/check/check_notify.h"
+#include "config/check/check_open.h"
 #include "config/check/check_port.h"
 #include "config/check/check_rdma.h"
 #include "config/check/check_resize.h"
@@ -353,6 +354,7 @@ void check(const SwitchConfig& config, ReadContext& context) {
   check_telemetry(config, context);
   check_rdma(config, context);
   check_names(config, context);
+  check_open_jobs(config, context);
 }
 
 }  // namespace tributary::config

@@ -13,6 +13,7 @@
 #include "config/model/host_choice.h"
 #include "config/model/lldp.h"
 #include "config/model/names.h"
+#include "config/model/open_jobs.h"
 #include "config/model/path_destination.h"
 #include "config/model/port_storm.h"
 #include "config/model/port_vlan.h"
@@ -176,6 +177,7 @@ struct JobConfig {
   std::optional<HostingConfig> hosting;
   // The part of `bracketing` that this switch combines, over child indices; none: flat, by child.
   std::optional<Bracket> child_order;
+  std::optional<wire::OpenJob> open = std::nullopt;  // a rank has opened it; not in files
   // A digest of the whole tree: two switches with different ones form no epoch (rule 16). 0: the
   // job has no tree.
   std::uint32_t tree_digest = 0;
@@ -274,6 +276,7 @@ struct SwitchConfig {
   CacheConfig cache;
   TelemetryConfig telemetry = {};
   NamesConfig names = {};
+  OpenJobsConfig open_jobs = {};
   std::vector<PortConfig> ports;
   std::vector<JobConfig> jobs;
   ForwardingConfig forwarding;

@@ -70,9 +70,9 @@ inline std::uint64_t cache_bytes(const SwitchConfig& config) {
   return config.share ? config.share->cache_bytes : std::uint64_t{config.cache.megabytes} << 20;
 }
 // The most jobs at any time: a reload may add some if memory is reserved for them.
+inline constexpr std::size_t kSpareJobs = 32;
 inline std::size_t job_places(const SwitchConfig& config) {
-  constexpr std::size_t kSpare = 32;
-  return config.jobs.size() + (reserve_megabytes(config) > 0 ? kSpare : 0);
+  return config.jobs.size() + (reserve_megabytes(config) > 0 ? kSpareJobs : 0);
 }
 
 struct BufferClass {

@@ -8,6 +8,7 @@
 #include "config/schema/schema_forwarding.h"
 #include "config/schema/schema_hosts.h"
 #include "config/schema/schema_names.h"
+#include "config/schema/schema_open.h"
 #include "config/schema/schema_stragglers.h"
 #include "config/schema/schema_sums.h"
 #include "config/schema/schema_telemetry.h"
@@ -272,6 +273,9 @@ const Fields<SwitchConfig>& switch_fields() {
       mapping<SwitchConfig, NamesConfig>(
           "names", [](auto& c) -> auto& { return c.names; }, names_fields(),
           "Data by name (docs/names.md): memory for what members put, and for what passes by."),
+      mapping<SwitchConfig, OpenJobsConfig>(
+          "open_jobs", [](auto& c) -> auto& { return c.open_jobs; }, open_jobs_fields(),
+          "Jobs that the switch learns from their ranks, and how much they may take."),
   };
   return fields;
 }

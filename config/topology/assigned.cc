@@ -98,6 +98,10 @@ SwitchConfig merged(SwitchConfig local, const Assigned& assigned) {
     throw std::invalid_argument("the switch's own file has jobs (the first is " +
                                 local.jobs[0].name +
                                 "), and a manager assigns them; allowed: one of both");
+  if (local.open_jobs.enabled())
+    throw std::invalid_argument(
+        "the switch's own file has switch.open_jobs.ids, so ranks open jobs, and a manager assigns "
+        "them; allowed: one of both");
   const auto compare = [&](const char* what, const std::string& here, const std::string& there) {
     if (here != there)
       throw std::invalid_argument(std::string("the assigned document is for a switch with ") +

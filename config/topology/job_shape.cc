@@ -132,11 +132,8 @@ JobConfig JobShape::config_at(std::size_t node) const {
   return config;
 }
 
-// Frames that a router passes on have its address, not the sender's.
 wire::MacAddress JobShape::mac_from(std::size_t node, const SwitchConfig& other) const {
-  const auto& routes = topology_.switches[node].config.routes;
-  if (route_through_router(routes, other.ipv4) != nullptr) return {};
-  return other.mac.value_or(derived_mac(other.ipv4));
+  return config::mac_from(topology_.switches[node].config, other);
 }
 
 ParentConfig JobShape::parent_at(std::size_t node) const {

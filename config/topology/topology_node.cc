@@ -25,6 +25,11 @@ std::string ranks_text(const std::vector<std::uint32_t>& ranks) {
   return text;
 }
 
+wire::MacAddress mac_from(const SwitchConfig& from, const SwitchConfig& other) {
+  if (route_through_router(from.routes, other.ipv4) != nullptr) return {};
+  return other.mac.value_or(derived_mac(other.ipv4));
+}
+
 std::optional<std::size_t> find_switch(const Topology& topology, const std::string& name) {
   for (std::size_t i = 0; i < topology.switches.size(); ++i)
     if (topology.switches[i].config.name == name) return i;
@@ -117,6 +122,24 @@ void trust_neighbours(const Topology& topology, const TopologySwitch& own, Switc
   }
 }
 
+// The switches with which this one may sum jobs that ranks open.
+void join_openers(const TopologyIndex& index, std::size_t node, SwitchConfig& config) {
+  const auto& switches = index.topology().switches;
+  const auto opens = [&](std::size_t other) {
+    return switches[other].aggregate && switches[other].config.open_jobs.enabled();
+  };
+  if (!opens(node)) return;
+  const SwitchConfig& own = switches[node].config;
+  const auto add = [&](const SwitchConfig& other, const std::string& port) {
+    return OpenNeighbour{other.name, other.id, other.ipv4, mac_from(own, other), port};
+  };
+  if (const auto up = index.above(node); up && opens(up->node))
+    config.open_jobs.parent = add(switches[up->node].config, switches[node].uplink);
+  for (std::size_t other = 0; other < switches.size(); ++other)
+    if (const auto up = index.above(other); up && up->node == node && opens(other))
+      config.open_jobs.children.push_back(add(switches[other].config, up->port));
+}
+
 }  // namespace
 
 SwitchConfig node_config(const TopologyIndex& index, std::size_t node,
@@ -128,6 +151,7 @@ SwitchConfig node_config(const TopologyIndex& index, std::size_t node,
     if (own.aggregate && job.takes_part(node)) config.jobs.push_back(job.config_at(node));
   config.completion.hosts = hosts_at(topology, node);
   trust_neighbours(topology, own, config);
+  join_openers(index, node, config);
   const auto standby = standby_ports(topology, node);
   if (standby.empty()) return config;
   const VlanMode mode = has_paths(topology) ? VlanMode::paths : VlanMode::none;

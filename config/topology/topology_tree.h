@@ -85,6 +85,10 @@ class JobTree {
 std::optional<Bracket> order_over(const Bracket& declared,
                                   const std::vector<ChildConfig>& children);
 
+// The address of another switch in frames that `from` gets from it. Frames that a router passes on
+// have that one's: zero.
+wire::MacAddress mac_from(const SwitchConfig& from, const SwitchConfig& other);
+
 // The member list, or its default if the file has none.
 std::vector<TopologyMember> members_of(const Topology& topology, const TopologyJob& job);
 

@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "config/topology/open_job.h"
+
 namespace tributary::control {
 
 using nlohmann::ordered_json;
@@ -69,7 +71,29 @@ RunningConfig::RunningConfig(config::Document document, Shell shell,
 
 config::SwitchConfig RunningConfig::whole(const config::Document& document) const {
   config::SwitchConfig local = config::switch_config(document);
-  return assigned_ ? config::merged(std::move(local), *assigned_) : local;
+  if (assigned_) return config::merged(std::move(local), *assigned_);
+  std::vector<config::JobConfig> open = open_;
+  return config::with_open(std::move(local), open);
+}
+
+void RunningConfig::forget_open_but(const config::SwitchConfig& running) {
+  std::erase_if(open_, [&](const config::JobConfig& job) {
+    const config::JobConfig* const there = config::find_job(running, job.id);
+    return there == nullptr || !there->open;
+  });
+}
+
+void RunningConfig::open(const OpenEdit& edit) {
+  const auto turn = take_turn();
+  if (assigned_) throw std::invalid_argument("a manager assigns the jobs, so ranks open none");
+  const config::Document document = config::overridden(file_, overrides_);
+  std::vector<config::JobConfig> next = open_;
+  edit(whole(document), next);
+  if (next == open_) return;
+  const config::SwitchConfig config = config::with_open(config::switch_config(document), next);
+  const config::Change change = shell_.apply(config);
+  open_ = std::move(next);
+  check_whole(change, config::describe(change));
 }
 
 std::unique_lock<std::mutex> RunningConfig::take_turn() {
@@ -99,6 +123,7 @@ Reloaded RunningConfig::read_anew() {
     config = whole(config::overridden(next, overrides));
   }
   const config::Change change = shell_.apply(config);
+  forget_open_but(config);
   const std::string text = config::describe(change) + overrides_text(overrides);
   const auto is_aside = [](const config::Override& one) { return !one.aside.empty(); };
   const bool set_aside = std::any_of(overrides.begin(), overrides.end(), is_aside);
@@ -250,6 +275,7 @@ ordered_json RunningConfig::set(const SetRequest& request) {
   std::string text = config::describe(change);
   std::string why;
   if (!request.dry_run) {
+    forget_open_but(config);
     {
       const std::lock_guard write(written_);
       overrides_ = std::move(next);

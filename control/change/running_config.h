@@ -6,6 +6,8 @@
 //            mappings come, change and go
 //   assign   a manager's document says which jobs there are (config/topology/assigned.h); it holds
 //            over reloads, and `set` changes none of its keys
+//   open     ranks bring jobs that no file names, and jobs without members end; a reload that
+//            leaves such a job no place ends it
 //
 // Each makes a whole configuration, checks it like any file, and hands it to the switch, which
 // takes it whole or refuses it; after a refusal nothing has changed here, either. An accepted
@@ -74,6 +76,11 @@ class RunningConfig {
   // No error quotes a file that is no such document. With `forget_term` instead, what is in force
   // stays, and a document of any term and revision is taken next.
   nlohmann::ordered_json assign(const AssignRequest& request);
+  // Changes the list of jobs that ranks have opened (control/open/), which no restart keeps.
+  // `running` has them, too. Throws std::invalid_argument where a manager assigns the jobs.
+  using OpenEdit = std::function<void(const config::SwitchConfig& running,
+                                      std::vector<config::JobConfig>& open)>;
+  void open(const OpenEdit& edit);
   // The only row of `show assigned`; none: nothing is assigned.
   nlohmann::ordered_json assigned();
   // Rows of `show overrides`, as they were before a change that is under way.
@@ -93,6 +100,7 @@ class RunningConfig {
   nlohmann::ordered_json forget_term();
   Reloaded read_anew();
   [[nodiscard]] config::SwitchConfig whole(const config::Document& document) const;
+  void forget_open_but(const config::SwitchConfig& running);
   // As they would be.
   Edit set_key(const std::string& path, const std::string& value, config::Overrides& next) const;
   Edit set_element(const std::string& path, const std::string& text, config::Overrides& next) const;
@@ -106,6 +114,7 @@ class RunningConfig {
   std::mutex written_;
   config::Document file_;
   config::Overrides overrides_;
+  std::vector<config::JobConfig> open_;  // of who holds `changing_` alone
   std::optional<config::Assigned> assigned_;
   config::Version latest_;
   bool kept_ = true;  // assigned_ is what a restart knows

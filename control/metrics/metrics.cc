@@ -62,6 +62,18 @@ void collect_process(Families& out, dataplane::Switch& sw) {
          {}, number(dataplane::MemifServer::instance().counters().refused));
 }
 
+void collect_open_jobs(Families& out, dataplane::Switch& sw) {
+  const auto& counters = sw.packet_loops().open_desk().counters;
+  const auto add = [&](const char* name, const char* help, const Counter& counter) {
+    sample(family(out, name, help, false), {}, number(counter));
+  };
+  add("tributary_open_jobs_opened_total", "Jobs that ranks have opened", counters.opened);
+  add("tributary_open_jobs_refused_total", "Requests for such jobs that were refused",
+      counters.refused);
+  add("tributary_open_jobs_expired_total", "Such jobs that ended by the silence of their members",
+      counters.expired);
+}
+
 void collect_losses(Families& out, dataplane::Switch& sw) {
   using dataplane::DeviceLosses;
   struct LossMetric {
@@ -248,6 +260,7 @@ std::vector<MetricFamily> Metrics::Collect() const {
   Families out;
   out.reserve(256);  // family() hands out references
   collect_process(out, switch_);
+  collect_open_jobs(out, switch_);
   collect_ports(out, switch_);
   collect_jobs(out, switch_);
   collect_shards(out, switch_);

@@ -9,6 +9,7 @@
 #include "config/load/load.h"
 #include "config/plan/port_places.h"
 #include "config/text/codec.h"
+#include "config/topology/open_job.h"
 #include "config/topology/topology.h"
 #include "control/metrics/metric_table.h"
 #include "control/text/late_loops.h"
@@ -75,6 +76,10 @@ ordered_json vlan_of(const std::optional<std::uint16_t>& tci) {
 ordered_json refusal_of(const aggregator::JoinRefusal& refusal) {
   if (refusal.why == wire::Reason::none) return {};
   std::string text = wire::name_of(refusal.why);
+  if (refusal.why == wire::Reason::open_refused)
+    return text + ": switch " + std::to_string(refusal.above) + " says that " +
+           config::text_of({static_cast<wire::OpenLimit>(refusal.below),
+                            refusal.further_planes_below, refusal.further_planes_above});
   if (refusal.why != wire::Reason::planes_mismatch) return text;
   const auto planes = [](std::uint32_t id, std::uint32_t further) {
     return "switch " + std::to_string(id) + " has " + std::to_string(std::uint64_t{further} + 1);
@@ -236,6 +241,7 @@ ordered_json Show::jobs() {
                     {"last_pause_us", c.last_pause_ns.get() / 1000},
                     {"pause_p99_us", pause_p99(c) / 1000},
                     {"held", of_job->held},
+                    {"open", job.open.has_value()},
                     {"aborts", aborts(c)},
                     {"last_abort", wire::name_of(of_job->last_abort)},
                     {"last_abort_ranks", of_job->last_abort_ranks}});

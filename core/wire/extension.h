@@ -33,8 +33,9 @@ enum class ExtensionType : std::uint8_t {
   drain = 12,       // see core/wire/drain.h
   name = 13,        // see core/wire/data_name.h
   value_info = 14,  // see core/wire/data_name.h
+  open_job = 15,    // see core/wire/open_job.h
 };
-inline constexpr std::uint8_t kExtensionTypeMax = 14;
+inline constexpr std::uint8_t kExtensionTypeMax = 15;
 inline constexpr std::uint8_t kCriticalBit = 0x80;
 // The most ids that one packet lists: the area holds 255 words and is padded to 8 bytes, and a
 // nonce and a CRC32C must fit beside the list.

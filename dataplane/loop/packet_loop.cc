@@ -31,10 +31,11 @@ HandoverEnd* open(std::optional<HandoverEnd>& peers, const LoopPlace& place) {
 }
 
 // A job that moves to another lcore must not meet an epoch, or a nonce, that it has had before.
-aggregator::EngineStart engine_start(const Randomness& randomness, std::size_t lcore) {
+aggregator::EngineStart engine_start(const Randomness& randomness, const LoopPlace& place) {
   constexpr std::size_t kApart = 0x10000 / config::kMaxLcores;
-  return {.epoch = static_cast<std::uint16_t>(randomness.initial_epoch + lcore * kApart),
-          .nonce_seed = randomness.nonce_seed + lcore * 0xA24BAED4963EE407ULL};
+  return {.epoch = static_cast<std::uint16_t>(randomness.initial_epoch + place.lcore * kApart),
+          .nonce_seed = randomness.nonce_seed + place.lcore * 0xA24BAED4963EE407ULL,
+          .open_desk = place.open_desk};
 }
 
 std::span<std::byte> first_segment(rte_mbuf* frame) {
@@ -68,8 +69,7 @@ PacketLoop::PacketLoop(const config::SwitchConfig& config, const config::SwitchC
                  {place.groups, place.lcore}),
       udp_(config, part),
       rdma_(config, part, place.lcore, randomness.nonce_seed),
-      aggregation_(part, engine_start(randomness, place.lcore), pool, lanes_, transmitter_, udp_,
-                   rdma_),
+      aggregation_(part, engine_start(randomness, place), pool, lanes_, transmitter_, udp_, rdma_),
       pool_(pool),
       idle_(config.idle_sleep_max, kBurst / 2) {
   if (peers_) forwarder_.tell(&*peers_);

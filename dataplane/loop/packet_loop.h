@@ -61,6 +61,7 @@ struct LoopPlace {
   std::size_t lcore = 0;
   Handover* handover = nullptr;
   GroupRings* groups = nullptr;  // none, too, where snooping is off
+  aggregator::OpenDesk* open_desk = nullptr;
 };
 
 // The lane of a port at a place, for a loop that sends frames by `way`.

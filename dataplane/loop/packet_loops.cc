@@ -16,9 +16,9 @@ PacketLoops::PacketLoops(const config::SwitchConfig& config, std::span<Port* con
     group_rings_ = std::make_unique<GroupRings>(lcores, machine.lcores);
   for (std::size_t lcore = 0; lcore < lcores; ++lcore) {
     const SocketMemory memory(config::lcore_socket(machine, lcore));
-    packet_loops_.push_back(
-        std::make_unique<PacketLoop>(config, ports, pools.of_lcore(lcore), randomness,
-                                     LoopPlace{lcore, handover_.get(), group_rings_.get()}));
+    packet_loops_.push_back(std::make_unique<PacketLoop>(
+        config, ports, pools.of_lcore(lcore), randomness,
+        LoopPlace{lcore, handover_.get(), group_rings_.get(), open_desk_.get()}));
   }
 }
 

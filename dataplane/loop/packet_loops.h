@@ -39,6 +39,7 @@ class PacketLoops {
   [[nodiscard]] const Handover* handover() const { return handover_.get(); }
   // nullptr, too, where snooping is off.
   [[nodiscard]] const GroupRings* group_rings() const { return group_rings_.get(); }
+  [[nodiscard]] aggregator::OpenDesk& open_desk() const { return *open_desk_; }
 
   // Any thread.
   [[nodiscard]] PortCounters port_counters(std::size_t port) const;
@@ -55,6 +56,7 @@ class PacketLoops {
  private:
   std::unique_ptr<Handover> handover_;
   std::unique_ptr<GroupRings> group_rings_;
+  std::unique_ptr<aggregator::OpenDesk> open_desk_ = std::make_unique<aggregator::OpenDesk>();
   std::vector<std::unique_ptr<PacketLoop>> packet_loops_;
 };
 

@@ -37,7 +37,8 @@ local REASONS = {
   [0] = "none", "deadline", "excluded", "collision", "resend", "overflow", "no-slot", "verify",
   [16] = "unknown-job", [17] = "not-joined", [18] = "stale-epoch", [19] = "bad-rank",
   [20] = "sender-mismatch", [21] = "job-size-mismatch", [22] = "aborted",
-  [23] = "settings-mismatch", [24] = "planes-mismatch", [32] = "lease-expired",
+  [23] = "settings-mismatch", [24] = "planes-mismatch", [25] = "open-refused",
+  [26] = "other-task", [32] = "lease-expired",
   [33] = "rank-left", [34] = "rank-restarted", [35] = "op-mismatch", [36] = "shutdown",
   [37] = "parent-lost", [38] = "host-lost", [39] = "model-lost", [40] = "model-mismatch",
   [41] = "configuration-changed", [42] = "broken-invariant",
@@ -48,7 +49,7 @@ local REASONS = {
 local EXTENSIONS = {
   [0] = "padding", "missing-ids", "rank-bitmap", "task-information", "authentication", "crc32c",
   "result-info", "degraded-list", "error", "target-rank", "nonce", "start-info",
-  "drain", "name", "value-info",
+  "drain", "name", "value-info", "open-job",
 }
 local DRAIN_STEPS = { "able", "wanted", "ask", "answer", "refuse", "end", "resume" }
 
@@ -153,6 +154,10 @@ field("string", "name", "Name")
 field("uint64", "value.digest", "XXH64 of the segment", base.HEX)
 field("uint64", "value.bytes", "Bytes of the value")
 field("uint32", "value.segments", "Segments of the value")
+field("uint16", "open.units", "Units of a node")
+field("uint16", "open.nodes", "Nodes")
+field("uint16", "open.window", "Window")
+field("uint16", "open.chunk_bytes", "Chunk bytes")
 
 field("string", "conversation", "Conversation (job/epoch/op)")
 field("framenum", "result_in", "Result in", base.NONE, frametype.RESPONSE)
@@ -276,6 +281,10 @@ local readers = {
   [14] = { 24, function(tree, range)
     add_row(tree, range, 4,
       { { "value.digest", 8 }, { "value.bytes", 8 }, { "value.segments", 4 } })
+  end },
+  [15] = { 12, function(tree, range)
+    add_row(tree, range, 4,
+      { { "open.units", 2 }, { "open.nodes", 2 }, { "open.window", 2 }, { "open.chunk_bytes", 2 } })
   end },
 }
 

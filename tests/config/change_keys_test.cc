@@ -114,6 +114,7 @@ std::vector<std::string> guesses(const KeyInfo& key) {
                                   "02:00:00:00:00:07",
                                   "[float32 sum]",
                                   "[10.78.9.0/24]",
+                                  "5-6",
                                   "[ps1]"};
   if (key.type != "choice") return out;
   std::string words = key.allowed;

@@ -9,6 +9,7 @@
 #include "core/wire/degraded.h"
 #include "core/wire/extension.h"
 #include "core/wire/header.h"
+#include "core/wire/open_job.h"
 #include "core/wire/rank_bitmap.h"
 #include "tests/fuzz/target.h"
 
@@ -65,6 +66,19 @@ void check_typed(Bytes area) {
     ExtensionWriter writer(room);
     FUZZ_CHECK(writer.add_nonce(*v) && find_nonce(writer.bytes()) == v);
   }
+}
+
+// A job that a rank may bring has values that some job has (A4).
+void check_open_job(Bytes area) {
+  const auto found = find_extension(area, ExtensionType::open_job);
+  const auto job = found ? read_open_job(*found) : std::nullopt;
+  if (!job) return;
+  FUZZ_CHECK(job->units > 0 && job->workers() % job->units == 0);
+  FUZZ_CHECK(std::has_single_bit(job->window) && job->chunk_bytes % 8 == 0);
+  std::array<std::byte, 16> room;
+  ExtensionWriter writer(room);
+  FUZZ_CHECK(add_open_job(writer, *job));
+  FUZZ_CHECK(read_open_job(*find_extension(writer.bytes(), ExtensionType::open_job)) == job);
 }
 
 void check_ranks(Bytes area) {
@@ -160,6 +174,7 @@ void check_packet(const Packet& p, Bytes input) {
   check_missing_ids(p.extensions);
   check_degraded_list(p.extensions);
   check_ranks(p.extensions);
+  check_open_job(p.extensions);
   check_written(p, input);
 }
 

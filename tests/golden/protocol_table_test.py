@@ -18,7 +18,8 @@ import tributary_layer as layer  # noqa: E402
 DOCS = os.path.join(os.path.dirname(os.path.dirname(HERE)), "docs")
 PAGES = [os.path.join(DOCS, "protocol.md"), os.path.join(DOCS, "protocol", "numbers.md"),
          os.path.join(DOCS, "protocol", "drains.md"), os.path.join(DOCS, "protocol", "names.md")]
-LAYOUTS = ["task-information", "start-info", "result-info", "error", "drain", "value-info"]
+LAYOUTS = ["task-information", "start-info", "result-info", "error", "drain", "value-info",
+           "open-job"]
 
 
 def table(text, heading):

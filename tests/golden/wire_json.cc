@@ -10,6 +10,7 @@
 #include "core/wire/extension.h"
 #include "core/wire/header.h"
 #include "core/wire/integrity.h"
+#include "core/wire/open_job.h"
 
 namespace tributary::golden {
 namespace {
@@ -138,6 +139,12 @@ json extensions_to_json(std::span<const std::byte> area) {
   if (const auto n = find_name(area)) j["name"] = {{"text", *n}};
   if (const auto v = find_value_info(area))
     j["value_info"] = {{"digest", v->digest}, {"bytes", v->bytes}, {"segments", v->segments}};
+  if (const auto e = find_extension(area, ExtensionType::open_job))
+    if (const auto o = read_open_job(*e))
+      j["open_job"] = {{"units", o->units},
+                       {"nodes", o->nodes},
+                       {"window", o->window},
+                       {"chunk_bytes", o->chunk_bytes}};
   if (const auto r = find_target_rank(area)) j["target_rank"] = {{"rank", *r}};
   if (find_extension(area, ExtensionType::crc32c)) j["crc32c"] = json::object();
   return j;
@@ -168,6 +175,8 @@ bool add_extension(ExtensionWriter& w, const std::string& name, const json& j) {
   if (name == "name") return add_name(w, j.at("text").get<std::string>());
   if (name == "value_info")
     return add_value_info(w, {j.at("digest"), j.at("bytes"), j.at("segments")});
+  if (name == "open_job")
+    return add_open_job(w, {j.at("units"), j.at("nodes"), j.at("window"), j.at("chunk_bytes")});
   if (name == "raw") return w.add_raw(j.at("type_byte"), j.at("inline"), from_hex(j.at("data")));
   throw std::runtime_error("unknown extension '" + name + "'");
 }

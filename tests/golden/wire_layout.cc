@@ -90,7 +90,8 @@ json extension_types() {
           {"start-info", ExtensionType::start_info},
           {"drain", ExtensionType::drain},
           {"name", ExtensionType::name},
-          {"value-info", ExtensionType::value_info}};
+          {"value-info", ExtensionType::value_info},
+          {"open-job", ExtensionType::open_job}};
 }
 
 json dtype_sizes() {

@@ -13,7 +13,7 @@ INSIDE = {
     "dataplane": ["host", "frame", "memif", "port", "telemetry", "io", "frontend", "udp", "rdma/connected", "rdma", "multicast", "bridge", "aggregation", "loop", "switch"],
     "aggregator": ["kernels", "chunk", "names", "shard", "engine"],
     "config": ["text", "model", "plan", "schema", "check", "load", "server", "topology", "change"],
-    "control": ["http", "socket", "text", "telemetry", "capture", "stragglers", "collisions", "metrics", "show", "events", "change"],
+    "control": ["http", "socket", "text", "telemetry", "capture", "stragglers", "collisions", "metrics", "show", "events", "change", "open"],
     "worker": ["layout", "wait", "transport", "memif", "rdma", "dial", "session", "agreement", "names", "host", "manager", "api", "task", "python", "torch", "mpi", "mpi/shim"],
     "pool": ["record", "segment", "store", "transport", "link", "loader", "api", "python"],
     "completion": ["pieces", "model", "engine", "host"],

@@ -23,6 +23,7 @@ NOT_MIRRORED = {
     "tests/manager/admission/random_admission_test.cc": "all of admission, on random traffic",
     "tests/manager/histories/histories_test.cc": "two managers on one simulated store, in histories",
     "tests/control/change/assigned_config_test.cc": "a manager's document in running_config.cc",
+    "tests/control/change/open_config_test.cc": "jobs that ranks open in running_config.cc",
     "tests/config/change_keys_test.cc": "the handbook's table of keys that may change",
     "tests/dataplane/aggregation/bent_network_test.cc": "ranks on RC and UC behind a bad network",
     "tests/dataplane/aggregation/connected_tree_test.cc": "RC and UC below a leaf switch",

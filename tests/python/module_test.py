@@ -39,6 +39,13 @@ def init(**changes):
         ({"op_timeout": float("inf")}, "op_timeout is inf"),
         ({"loss_group": 3}, "loss_group 3: allowed are 0"),
         ({"loss_group": -1}, "loss_group is -1; allowed are 0 to"),
+        ({"open": "inlin"}, 'open is "inlin"; allowed: inline, control, wait'),
+        ({"open": ""}, 'open is ""; allowed: inline, control, wait'),
+        ({"units": 2}, "units, nodes, window, chunk_bytes are of a job that ranks open"),
+        ({"open": "inline", "units": 3}, "units 3 x nodes 0 are not the size, 2"),
+        ({"open": "control", "window": 63}, "window 63; allowed: 1 to 4096, power of two"),
+        ({"open": "inline", "nodes": -1}, "nodes is -1; allowed are 0 to 4294967295"),
+        ({"open": "inline", "manager": "unix:/run/m"}, "a manager says which jobs there are"),
     ],
 )
 def test_bad_arguments_are_named(changes, text):

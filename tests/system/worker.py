@@ -94,6 +94,7 @@ def run(order):
         options[name] = order.get(name, 50.0)
     for name in ("host_config", "host_node"):
         options[name] = order.get(name, "")
+    options.update(order.get("opened", {}))  # a job that ranks open: open, units, ...
     options["at_host"] = order.get("at_host", False)
     options["retry"] = order.get("retry", "none")
     options["retry_timeout"] = order.get("retry_timeout", 50.0)

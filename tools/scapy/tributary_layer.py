@@ -49,7 +49,7 @@ REASONS = {
     6: "no-slot", 7: "verify", 16: "unknown-job", 17: "not-joined", 18: "stale-epoch",
     19: "bad-rank", 20: "sender-mismatch", 21: "job-size-mismatch", 22: "aborted",
     23: "settings-mismatch",
-    24: "planes-mismatch",
+    24: "planes-mismatch", 25: "open-refused", 26: "other-task",
     32: "lease-expired", 33: "rank-left", 34: "rank-restarted", 35: "op-mismatch",
     36: "shutdown",
     37: "parent-lost", 38: "host-lost", 39: "model-lost", 40: "model-mismatch",
@@ -61,7 +61,7 @@ DRAIN_STEPS = {1: "able", 2: "wanted", 3: "ask", 4: "answer", 5: "refuse", 6: "e
 EXTENSION_TYPES = {
     0: "padding", 1: "missing-ids", 2: "rank-bitmap", 3: "task-information", 4: "authentication",
     5: "crc32c", 6: "result-info", 7: "degraded-list", 8: "error", 9: "target-rank", 10: "nonce",
-    11: "start-info", 12: "drain", 13: "name", 14: "value-info",
+    11: "start-info", 12: "drain", 13: "name", 14: "value-info", 15: "open-job",
 }
 
 
@@ -212,10 +212,17 @@ class ValueInfo(Extension):
                                  IntField("segments", 0)]
 
 
+class OpenJob(Extension):
+    """Task information of a job that the switch learns from its ranks."""
+    name = "Tributary open job"
+    fields_desc = head(15, 0) + [ShortField("units", 1), ShortField("nodes", 1),
+                                 ShortField("window", 64), ShortField("chunk_bytes", 1024)]
+
+
 EXTENSION_CLASSES = {
     0: Padding, 1: MissingIds, 2: RankBitmap, 3: TaskInformation, 4: Authentication, 5: Crc32c,
     6: ResultInfo, 7: DegradedList, 8: OpError, 9: TargetRank, 10: Nonce, 11: StartInfo,
-    12: Drain, 13: Name, 14: ValueInfo,
+    12: Drain, 13: Name, 14: ValueInfo, 15: OpenJob,
 }
 
 

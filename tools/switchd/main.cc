@@ -37,6 +37,7 @@
 #include "control/http/metrics_server.h"
 #include "control/metrics/health.h"
 #include "control/metrics/metrics.h"
+#include "control/open/open_watch.h"
 #include "control/show/show.h"
 #include "control/socket/socket_server.h"
 #include "control/telemetry/report_thread.h"
@@ -225,6 +226,10 @@ Start load(const Options& options, const std::string& text) {
   start.document = config::parse_document(text, options.config_path, options.node);
   start.config = config::switch_config(start.document);
   if (!options.assigned_path.empty()) {
+    if (start.config.open_jobs.enabled())
+      throw std::invalid_argument(
+          "switch.open_jobs.ids: ranks open jobs, and with --assigned a manager says which jobs "
+          "there are; allowed: one of both");
     const bool only_looks = options.check || options.print_config;
     start.kept = tools::AssignedFiles(options.assigned_path).load(!only_looks);
     for (const std::string& line : start.kept.damage) report_warning(line);
@@ -274,6 +279,9 @@ int serve(Start start, const Options& options) {
   std::optional<control::CollisionWatch> collisions(
       std::in_place, sw, tell,
       [&](const control::CollisionRemedy& remedy) { changes.remedy(remedy); });
+  std::optional<control::OpenWatch> open_jobs(
+      std::in_place, sw, tell,
+      [&](const control::RunningConfig::OpenEdit& edit) { running.open(edit); });
   std::optional<control::ReportThread> reports;
   if (config.telemetry.enabled()) reports.emplace(sw);
   std::optional<control::CaptureServer> captures(std::in_place, sw, tell);
@@ -310,7 +318,8 @@ int serve(Start start, const Options& options) {
   daemon.wait({[&] { changes.reload_on_signal(); }, [&sw] { return sw.heartbeat(); }});
   socket.reset();  // no client may ask a loop that no longer answers
   captures.reset();
-  collisions.reset();  // which changes jobs
+  open_jobs.reset();   // which changes jobs
+  collisions.reset();  // which does, too
   changer.reset();
   sw.end_epochs();
   events.reset();  // its last look has why the jobs ended

@@ -213,6 +213,11 @@ tributary_status tributary_create(const tributary_options* options,
     if (o.job_name != nullptr) c.managed.name = o.job_name;
     if (o.request != nullptr) c.managed.request = o.request;
     if (o.worker != nullptr) c.managed.worker = o.worker;
+    if (o.open != nullptr) c.open.by = tributary::open_of(o.open);
+    c.open.units = o.units;
+    c.open.nodes = o.nodes;
+    if (o.window != 0) c.open.window = o.window;
+    if (o.chunk_bytes != 0) c.open.chunk_bytes = o.chunk_bytes;
     auto handle = std::make_unique<tributary_communicator>();
     handle->impl = tributary::Communicator::create(c);
     out = handle.release();

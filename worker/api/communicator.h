@@ -28,6 +28,7 @@
 
 #include "core/time.h"
 #include "core/wire/types.h"
+#include "worker/agreement/open_job.h"
 #include "worker/manager/managed_job.h"
 
 namespace tributary {
@@ -94,6 +95,8 @@ struct CommunicatorOptions {
   // create() calls it once, on its caller's thread, when it waits for another process that has this
   // rank; with a sentence that names its address. Not set: the sentence goes to stderr.
   std::function<void(const std::string&)> notice = {};
+  // A job that the switch need not have before its ranks come; not with a manager.
+  OpenOptions open = {};
   // If it names a manager, that says job, rank, size and address; create() waits for its answer
   // until `join_timeout`, and then joins.
   worker::ManagedJob managed = {};

@@ -80,6 +80,8 @@ void check_managed(const CommunicatorOptions& options) {
           "name, request and worker of a job are a manager's; allowed: manager as well");
     return;
   }
+  if (options.open.by != Open::never)
+    throw std::invalid_argument("a manager says which jobs there are; allowed: without open");
   if (options.job != 0 || !options.address.empty())
     throw std::invalid_argument("the manager says job and address; allowed: without them");
 }

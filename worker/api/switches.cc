@@ -38,13 +38,14 @@ std::unique_ptr<Progress> start_progress(const CommunicatorOptions& options,
                                          const std::string& address,
                                          const std::shared_ptr<StageCounters>& stages) {
   const auto began = std::chrono::steady_clock::now();
-  auto transport = connect(options, address);
-  if (stages) transport = std::make_unique<StagedTransport>(std::move(transport), stages);
-  const std::chrono::nanoseconds taken = std::chrono::steady_clock::now() - began;
   SessionOptions s;
   s.job = options.job;
   s.rank = options.rank;
   s.size = options.size;
+  take_open(options.open, s);
+  auto transport = connect(options, address);
+  if (stages) transport = std::make_unique<StagedTransport>(std::move(transport), stages);
+  const std::chrono::nanoseconds taken = std::chrono::steady_clock::now() - began;
   s.nonce = random_nonce();
   s.join_timeout = options.join_timeout;
   s.fail_if_taken = options.fail_if_taken;

@@ -131,6 +131,15 @@ typedef struct tributary_options {
   /* This rank as a worker of the topology; NULL: the one with the host's name. With size not 0,
    * which has to be the job's, rank says it. */
   const char* worker;
+  /* The switch need not have the job (switch.open_jobs): it learns it from its ranks. "inline":
+   * from each rank as it joins. "control": from the first unit of each node, and the others wait.
+   * "wait": this rank brings nothing. NULL: the switch has the job. Rank r is unit r % units of
+   * node r / units; equal on all ranks. nodes 0: size / units, and both 0: one node. */
+  const char* open;
+  uint32_t units;
+  uint32_t nodes;
+  uint32_t window;      /* chunks in flight, a power of two; 0: 64 */
+  uint32_t chunk_bytes; /* of a packet, a multiple of 8; 0: 1024 */
 } tributary_options;
 
 /* Cumulative since tributary_create. Bytes are payload bytes. */

@@ -87,6 +87,13 @@ struct Options {
   std::string job_name = {};
   std::string request = {};
   std::string worker = {};
+  // A job that the switch learns from its ranks: "inline", "control", "wait"; see
+  // tributary_options.
+  std::string open = {};
+  std::uint32_t units = 0;
+  std::uint32_t nodes = 0;
+  std::uint32_t window = 0;
+  std::uint32_t chunk_bytes = 0;
 };
 
 // An op in flight. Its destruction does not cancel the op.
@@ -141,6 +148,11 @@ class Communicator {
     o.job_name = text(options.job_name);
     o.request = text(options.request);
     o.worker = text(options.worker);
+    o.open = text(options.open);
+    o.units = options.units;
+    o.nodes = options.nodes;
+    o.window = options.window;
+    o.chunk_bytes = options.chunk_bytes;
     tributary_communicator* made = nullptr;
     check(tributary_create(&o, &made));
     communicator_.reset(made);

@@ -408,6 +408,16 @@ py::dict PyCommunicator::stats() const {
   return out;
 }
 
+OpenOptions open_job(const std::string& by, const OptionalInt& units, const OptionalInt& nodes,
+                     const OptionalInt& window, const OptionalInt& chunk_bytes) {
+  OpenOptions open{.by = open_of(by)};
+  if (units) open.units = u32_of("units", *units);
+  if (nodes) open.nodes = u32_of("nodes", *nodes);
+  if (window) open.window = u32_of("window", *window);
+  if (chunk_bytes) open.chunk_bytes = u32_of("chunk_bytes", *chunk_bytes);
+  return open;
+}
+
 std::unique_ptr<PyCommunicator> init(const py::int_& job, const OptionalInt& rank,
                                      const OptionalInt& size,
                                      const std::optional<std::string>& address, double join_timeout,
@@ -415,7 +425,7 @@ std::unique_ptr<PyCommunicator> init(const py::int_& job, const OptionalInt& ran
                                      const std::string& host_config, const std::string& host_node,
                                      bool at_host, const std::optional<std::string>& retry,
                                      double retry_timeout, bool fail_if_taken,
-                                     const worker::ManagedJob& managed) {
+                                     const worker::ManagedJob& managed, const OpenOptions& open) {
   CommunicatorOptions options;
   options.managed = managed;
   options.job = u32_of("job", job);
@@ -437,6 +447,7 @@ std::unique_ptr<PyCommunicator> init(const py::int_& job, const OptionalInt& ran
   options.fail_if_taken = fail_if_taken;
   options.retry = retry_of(retry);
   options.retry_timeout = seconds_of("retry_timeout", retry_timeout);
+  options.open = open;
   return std::make_unique<PyCommunicator>(options);
 }
 

@@ -110,6 +110,10 @@ class PyCommunicator {
   std::deque<InFlight> in_flight_;
 };
 
+// Arguments of init() for a job that the switch learns from its ranks. Throws ValueError.
+OpenOptions open_job(const std::string& by, const OptionalInt& units, const OptionalInt& nodes,
+                     const OptionalInt& window, const OptionalInt& chunk_bytes);
+
 // Checks the arguments, joins, waits for all ranks. Throws ValueError, tributary.Error, or what a
 // signal handler raised. rank and size None: from the launcher's environment; address None:
 // TRIBUTARY_ADDRESS.
@@ -120,6 +124,6 @@ std::unique_ptr<PyCommunicator> init(const pybind11::int_& job, const OptionalIn
                                      const std::string& host_config, const std::string& host_node,
                                      bool at_host, const std::optional<std::string>& retry,
                                      double retry_timeout, bool fail_if_taken,
-                                     const worker::ManagedJob& managed);
+                                     const worker::ManagedJob& managed, const OpenOptions& open);
 
 }  // namespace tributary::python

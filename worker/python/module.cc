@@ -52,6 +52,12 @@ retry: "ops": operations of an epoch that a dead switch or link has ended are do
 retry_timeout: seconds for all ranks to meet again.
 fail_if_taken: another process that has this rank may be about to end, so init() says so on stderr and
     waits for that, until join_timeout. True: it fails as soon as that process has answered the switch.
+open: the switch need not have the job (switch.open_jobs), and learns it from its ranks. "inline": from
+    each rank as it joins. "control": from the first unit of each node, and the others wait. "wait":
+    this rank brings nothing. None: the switch has the job.
+units, nodes: with open; rank r is unit r % units of node r // units. nodes None: size / units; both
+    None: one node.
+window, chunk_bytes: with open; chunks in flight, by default 64, and bytes of one, by default 1024.
 
 Raises ValueError for bad arguments, tributary.Error if the job cannot be joined. Ctrl-C works.)";
 
@@ -338,11 +344,13 @@ PYBIND11_MODULE(_native, m) {
       .def("__enter__", [](PyCommunicator& self) -> PyCommunicator& { return self; })
       .def("__exit__", [](PyCommunicator& self, const py::args&) { self.close(); });
 
+  py::class_<tributary::OpenOptions>(m, "_OpenJob").def(py::init(&open_job));
   m.def("init", &init, py::kw_only(), py::arg("job"), py::arg("rank") = py::none(),
         py::arg("size") = py::none(), py::arg("address") = py::none(),
         py::arg("join_timeout") = 60.0, py::arg("op_timeout") = 60.0, py::arg("loss_group") = 0,
         py::arg("host_config") = "", py::arg("host_node") = "", py::arg("at_host") = false,
         py::arg("retry") = py::none(), py::arg("retry_timeout") = 30.0,
         py::arg("fail_if_taken") = false,
-        py::arg_v("managed", tributary::worker::ManagedJob{}, "None"), kInitDoc);
+        py::arg_v("managed", tributary::worker::ManagedJob{}, "None"),
+        py::arg_v("opened", tributary::OpenOptions{}, "None"), kInitDoc);
 }

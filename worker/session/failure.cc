@@ -72,6 +72,32 @@ std::string address_text(std::uint32_t ipv4, std::uint32_t udp_port) {
   return text + " UDP port " + std::to_string(udp_port);
 }
 
+// The job is there, for ranks that say something else about it (core/wire/open_job.h).
+std::string other_task_text(const wire::Header& nack, const SessionOptions& own) {
+  const auto low = [](std::uint32_t number) { return static_cast<std::uint16_t>(number); };
+  const wire::OpenJob is{low(nack.origin >> 16), low(nack.origin), low(nack.op), low(nack.chunk)};
+  std::string text = the_switch(nack.slot) + " has opened it with " + wire::text_of(is);
+  if (own.open) text += "; this rank says " + wire::text_of(*own.open);
+  return text;
+}
+
+std::string open_refused_text(const wire::Header& nack) {
+  const std::string here = the_switch(nack.slot);
+  const auto figures = [&](const std::string& what) {
+    return "with it, " + here + " would need " + std::to_string(nack.op) + " " + what +
+           "; there are " + std::to_string(nack.chunk) + " (switch.open_jobs)";
+  };
+  switch (static_cast<wire::OpenLimit>(nack.origin)) {
+    case wire::OpenLimit::jobs: return figures("jobs that ranks open");
+    case wire::OpenLimit::slots: return figures("slots for jobs that ranks open");
+    case wire::OpenLimit::kibibytes: return figures("KiB of memory for jobs that ranks open");
+    case wire::OpenLimit::nodes:
+      return "it has " + std::to_string(nack.op) + " nodes, and " + here + " can sum with " +
+             std::to_string(nack.chunk) + ": a topology says which switches are joined";
+    default: return here + " has no room for it; its log (`tributary show events`) says what lacks";
+  }
+}
+
 std::string refusal_text(const wire::Header& nack, std::uint32_t rank) {
   switch (nack.reason) {
     case Reason::unknown_job: return "the switch has no such job";
@@ -216,12 +242,18 @@ Failure aborted(const wire::Packet& abort) {
   return f;
 }
 
-Failure refused(const wire::Packet& nack, std::uint32_t rank, std::uint32_t own_size) {
+Failure refused(const wire::Packet& nack, const SessionOptions& own) {
   const wire::Header& h = nack.header;
+  std::string why;
+  switch (h.reason) {
+    case Reason::open_refused: why = open_refused_text(h); break;
+    case Reason::other_task: why = other_task_text(h, own); break;
+    default: why = refusal_text(h, own.rank);
+  }
   return {h.reason,
           {},
-          job_text(h.job) + ": the switch refused rank " + std::to_string(rank) + " of " +
-              std::to_string(own_size) + " (" + name_of(h.reason) + "): " + refusal_text(h, rank),
+          job_text(h.job) + ": the switch refused rank " + std::to_string(own.rank) + " of " +
+              std::to_string(own.size) + " (" + name_of(h.reason) + "): " + why,
           {}};
 }
 
@@ -268,7 +300,10 @@ Failure join_timed_out(const JoinTimeout& t) {
   Failure f{t.last_refusal.reason, {t.missing.begin(), t.missing.end()}, {}, {}};
   f.text =
       job_text(t.job) + ": timed out: not joined within the timeout of " + seconds(t.limit) + ": ";
-  if (t.last_refusal.reason != Reason::none)
+  if (t.waits_for_job && t.last_refusal.reason == Reason::unknown_job)
+    f.text += "the switch at " + t.switch_name +
+              " has no such job, and no rank has brought it, or not all nodes have";
+  else if (t.last_refusal.reason != Reason::none)
     f.text += refusal_text(t.last_refusal, t.rank);
   else if (!t.answered)
     f.text += "the switch did not answer at " + t.switch_name;

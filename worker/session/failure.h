@@ -11,6 +11,7 @@
 #include "core/time.h"
 #include "core/wire/extension.h"
 #include "core/wire/header.h"
+#include "worker/session/session_options.h"
 
 namespace tributary::worker {
 
@@ -28,8 +29,8 @@ std::string describe(const wire::OpDescription& d);
 
 // ABORT(reason) ended the epoch.
 Failure aborted(const wire::Packet& abort);
-// NACK(reason): the switch refuses this rank. `own_size` is the worker count this rank assumes.
-Failure refused(const wire::Packet& nack, std::uint32_t rank, std::uint32_t own_size);
+// NACK(reason): the switch refuses this rank.
+Failure refused(const wire::Packet& nack, const SessionOptions& own);
 // START announces a setting that this worker cannot accept.
 Failure bad_start(std::uint32_t job, const std::string& why);
 
@@ -56,7 +57,8 @@ struct JoinTimeout {
   std::string switch_name;
   bool answered = false;
   std::span<const std::uint32_t> missing;
-  wire::Header last_refusal;  // JOIN was repeated after this NACK; of reason none: there was none
+  wire::Header last_refusal;   // JOIN was repeated after this NACK; of reason none: there was none
+  bool waits_for_job = false;  // that some rank opens
 };
 Failure join_timed_out(const JoinTimeout& t);
 // NACK(sender_mismatch) names the process that has the rank: "rank 1 is already here, from ...".

@@ -22,15 +22,16 @@ void Session::poll_join(Instant now, SendBatch& batch) {
       return fail(
           join_timed_out({options_.job, options_.rank, options_.join_timeout,
                           options_.switch_name + options_.silence_hint, last_heard_.has_value(),
-                          missing_.get(), membership_.last_refusal()}));
+                          missing_.get(), membership_.last_refusal(), options_.waits_for_job}));
     case Membership::Step::send: break;
   }
-  std::array<std::byte, 40> room;
+  std::array<std::byte, 56> room;
   wire::ExtensionWriter extensions(room);
   extensions.add_nonce(options_.nonce);
   const wire::Resumption& r = options_.resumes;
   const auto step = r.resumes() ? wire::DrainStep::resume : wire::DrainStep::able;
   wire::add_drain(extensions, {step, r.id, r.op, 0});
+  if (options_.open) wire::add_open_job(extensions, *options_.open);
   put(batch, header(wire::PacketType::join), extensions, {}, kNoChunk);
 }
 
@@ -44,9 +45,9 @@ void Session::on_packet_joining(const wire::Packet& packet, Instant now) {
     case wire::PacketType::nack:
       if (membership_.refuse(packet.header) && !(options_.fail_if_taken && membership_.is_taken()))
         return;
-      return fail(ends_epochs(packet.header.reason)
-                      ? aborted(packet)
-                      : refused(packet, options_.rank, options_.size));
+      // A rank may come to open it.
+      if (options_.waits_for_job && packet.header.reason == wire::Reason::unknown_job) return;
+      return fail(ends_epochs(packet.header.reason) ? aborted(packet) : refused(packet, options_));
     default: return drop(DropReason::bad_type);
   }
 }

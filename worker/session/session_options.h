@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "core/time.h"
 #include "core/wire/drain.h"
+#include "core/wire/open_job.h"
 
 namespace tributary::worker {
 
@@ -21,6 +23,9 @@ struct SessionOptions {
   Duration join_spent;         // part of it, spent before the first session
   bool fail_if_taken = false;  // see worker/api/communicator.h
   Duration op_timeout = Duration::seconds(60);
+  // Brought by this rank's JOIN: a job that the switch may not have yet (A4).
+  std::optional<wire::OpenJob> open = std::nullopt;
+  bool waits_for_job = false;             // the switch may come to have it, so JOIN goes on
   std::size_t max_datagram_bytes = 1472;  // in one packet
   std::size_t max_cut_bytes = 0;          // in fragments, if the switch takes them
   std::uint32_t loss_group = 0;           // see worker/api/communicator.h

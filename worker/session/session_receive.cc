@@ -65,7 +65,7 @@ void Session::on_nack(const wire::Packet& packet, Instant now) {
     if (now - *refused_since_ < Duration::ms(start_.lease_ms)) return;
   }
   membership_.end();
-  fail(refused(packet, options_.rank, options_.size));
+  fail(refused(packet, options_));
 }
 
 // The chunk in flight that a packet is about; kNoChunk, counted, if there is none.

@@ -22,7 +22,7 @@ from ._native import (
     groups,
     task_information,
 )
-from ._native import _ManagedJob
+from ._native import _ManagedJob, _OpenJob
 from ._native import init as _init
 from ._task import (
     DigestMismatch,
@@ -44,8 +44,28 @@ def _integers(options, names):
     return {**options, **given}
 
 
+_OPENED = ("units", "nodes", "window", "chunk_bytes")
+
+
+def _take_opened(options):
+    """Puts what is said about a job that ranks open into one option."""
+    by = options.pop("open", None)
+    figures = [options.pop(name, None) for name in _OPENED]
+    if by is None:
+        if any(figure is not None for figure in figures):
+            raise ValueError(f"{', '.join(_OPENED)} are of a job that ranks open; allowed: open as well")
+        return
+    if not by:
+        raise ValueError('open is ""; allowed: inline, control, wait')
+    options["opened"] = _OpenJob(by, *figures)
+
+
 def init(*, manager=None, request=None, worker=None, **options):
-    options = _integers(options, ("rank", "size", "loss_group") + ("job",) * (manager is None))
+    integers = ("rank", "size", "loss_group", *_OPENED) + ("job",) * (manager is None)
+    options = _integers(options, integers)
+    if manager is not None and options.get("open") is not None:
+        raise ValueError("a manager says which jobs there are; allowed: without open")
+    _take_opened(options)
     if manager is None:
         if request is not None or worker is not None:
             raise ValueError("request and worker are a manager's; allowed: manager as well")
