@@ -69,6 +69,9 @@ tributary_gate_cases(gate.manager_page system.manager_page
   system/test_manager_page.py::test_c2_json_has_nodes_devices_groups_pods_and_jobs
   system/test_manager_page.py::test_c2_a_groups_load_is_the_sum_of_its_containers
   system/test_manager_page.py::test_the_page_needs_nothing_from_elsewhere)
+tributary_gate_cases(gate.open_jobs system.open_jobs
+  "system/test_open_jobs.py::test_a4_two_levels_and_the_next_job_in_its_place[inline]"
+  system/test_open_jobs.py::test_a4_what_does_not_fit_is_refused_with_figures)
 tributary_gate_cases(gate.doctor_setups system.doctor_setups
   system/test_doctor_setups.py::test_a_healthy_idle_switch_has_no_error
   system/test_doctor_setups.py::test_a_small_mtu_at_the_switch

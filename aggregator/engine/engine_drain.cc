@@ -316,6 +316,7 @@ void Engine::Impl::write_join(const Job& job, Outgoing& join, const wire::Drain&
   if (drain.step != wire::DrainStep::able || job.membership.all_able())
     wire::add_drain(extensions, drain);
   if (job.config.open) wire::add_open_job(extensions, *job.config.open);
+  if (const std::uint64_t run = job.membership.run(); run != 0) extensions.add_run_id(run);
   join.extension_bytes = extensions.bytes().size();
 }
 

@@ -100,6 +100,9 @@ struct Engine::Impl {
   Decision on_unknown_join(const wire::Packet& packet, const Endpoint& from, Outbox& out);
   std::optional<Decision> refuse_other_task(Job& job, const wire::Packet& packet,
                                             const Endpoint& from, Outbox& out);
+  std::optional<Decision> refuse_other_run(Job& job, const wire::Packet& packet,
+                                           const Endpoint& from, std::uint16_t child, Instant now,
+                                           Outbox& out);
   void ask_holder(Job& job, std::uint32_t child, Outbox& out);
   Decision refuse_taken(Job& job, const wire::Packet& packet, const Endpoint& from,
                         std::uint32_t child, Outbox& out);

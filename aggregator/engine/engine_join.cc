@@ -173,6 +173,7 @@ Decision Engine::Impl::on_rightful_join(Job& job, const wire::Packet& packet, co
   const Member& m = job.membership.member(child);
   if (job.membership.is_stale(child, *nonce) || is_outdated(job, m, *nonce, resumption, from, now))
     return {Verdict::dropped, DropReason::duplicate};
+  if (const auto said = refuse_other_run(job, packet, from, child, now, out)) return *said;
   if (size != 0)
     if (const auto said = admit_size(job, packet, from, child, now, out)) return *said;
   collect_last_heard(job, child);
@@ -194,6 +195,7 @@ Decision Engine::Impl::on_rightful_join(Job& job, const wire::Packet& packet, co
   if (job.membership.take_question(child)) ask_holder(job, child, out);
   if (outcome == Membership::Join::waiting || outcome == Membership::Join::complete) {
     job.membership.set_able(child, drain.has_value());
+    job.membership.take_run(child, wire::find_run_id(packet.extensions));
     if (!agree_on_resumption(job, child, resumption, now)) outcome = Membership::Join::waiting;
   }
   const Verdict said = restarted ? Verdict::epoch_aborted : Verdict::answered;
@@ -231,6 +233,20 @@ Decision Engine::Impl::on_rightful_join(Job& job, const wire::Packet& packet, co
   }
   job.counters.joins.add();
   return {said};
+}
+
+// Ranks of two starts of a program would wait for each other, or sum what does not belong together.
+// Names one that waits; a newcomer repeats its JOIN until that has gone.
+std::optional<Decision> Engine::Impl::refuse_other_run(Job& job, const wire::Packet& packet,
+                                                       const Endpoint& from, std::uint16_t child,
+                                                       Instant now, Outbox& out) {
+  const std::uint64_t run = wire::find_run_id(packet.extensions);
+  const std::uint32_t other = job.membership.of_other_run(child, run, now);
+  if (other == Membership::kNone) return std::nullopt;
+  const Endpoint& there = job.membership.member(other).peer;
+  const JoinRefusal why{wire::Reason::other_run, job.child_map.ranks_of(other).front(),
+                        ipv4_of(there.node()), there.flow(), 0};
+  return refuse_for(why, packet, from, &job, DropReason::join_mismatch, out);
 }
 
 // A member answers a START that it has had by LEASE. One that waits for START says JOIN anyway.

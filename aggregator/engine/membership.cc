@@ -76,6 +76,25 @@ std::uint32_t Membership::contradicting(std::uint32_t rank, std::uint32_t size, 
   return kNone;
 }
 
+std::uint32_t Membership::of_other_run(std::uint32_t rank, std::uint64_t run, Instant now) const {
+  if (run == 0 || run == run_ || state_ == JobState::running) return kNone;
+  for (std::uint32_t other = 0; other < members_.size(); ++other) {
+    const Member& m = members_[other];
+    if (other != rank && m.joined && m.names_run && now - m.last_seen < kSilence) return other;
+  }
+  return kNone;
+}
+
+void Membership::take_run(std::uint32_t rank, std::uint64_t run) {
+  members_[rank].names_run = run != 0;
+  if (run != 0) run_ = run;
+}
+
+std::uint64_t Membership::run() const {
+  const auto says = [](const Member& m) { return m.joined && m.names_run; };
+  return std::any_of(members_.begin(), members_.end(), says) ? run_ : 0;
+}
+
 Membership::Join Membership::join(std::uint32_t rank, std::uint64_t nonce, const Endpoint& from,
                                   Instant now, std::uint16_t size) {
   Member& m = members_[rank];

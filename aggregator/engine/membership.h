@@ -48,7 +48,8 @@ struct Member {
   bool able : 1 = false;      // can take part in a drain
   bool answered : 1 = false;  // has answered the question of the drain
   bool left : 1 = false;      // has said so since it joined
-  std::uint16_t size = 0;     // the ranks that it counts, where a job may be resized
+  bool names_run : 1 = false;
+  std::uint16_t size = 0;  // the ranks that it counts, where a job may be resized
 };
 static_assert(sizeof(Member) == config::kMemberBytes);
 
@@ -79,6 +80,14 @@ class Membership {
   static constexpr std::uint32_t kNone = 0xFFFFFFFF;
   [[nodiscard]] std::uint32_t contradicting(std::uint32_t rank, std::uint32_t size,
                                             Instant now) const;
+  // A rank that waits, was heard lately, and is of another run of the program than `run`; kNone:
+  // there is none. A run of 0 is unknown, and may be any.
+  [[nodiscard]] std::uint32_t of_other_run(std::uint32_t rank, std::uint64_t run,
+                                           Instant now) const;
+  // The rank that has just joined is of this run.
+  void take_run(std::uint32_t rank, std::uint64_t run);
+  // Of the ranks that wait; 0: unknown.
+  [[nodiscard]] std::uint64_t run() const;
   // `size`: the ranks that the sender counts; 0 where the job is never resized.
   Join join(std::uint32_t rank, std::uint64_t nonce, const Endpoint& from, Instant now,
             std::uint16_t size = 0);
@@ -155,6 +164,7 @@ class Membership {
   std::uint32_t count_;  // of members_, that the epoch has or will have
   std::uint32_t present_ = 0;
   std::uint32_t joined_ = 0;  // of all members_
+  std::uint64_t run_ = 0;     // of those that name one
   Instant newest_;  // when the last rank, or incarnation of one, joined the epoch that forms
   Instant next_scan_;
 };

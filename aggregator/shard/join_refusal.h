@@ -14,7 +14,8 @@ namespace tributary::aggregator {
 struct JoinRefusal {
   wire::Reason why = wire::Reason::none;
   // For planes_mismatch: the ids of two neighbouring switches, and the number of planes beyond the
-  // first that each has for the job. For open_refused and other_task: see there, below.
+  // first that each has for the job. For open_refused and other_task: see there, below. For
+  // other_run: a rank that waits, where it is (IPv4 address and UDP port), and 0.
   std::uint32_t below = 0;
   std::uint32_t above = 0;
   std::uint32_t further_planes_below = 0;
@@ -36,7 +37,7 @@ inline JoinRefusal open_refused(wire::OpenLimit what, std::uint32_t by, std::uin
 
 inline bool has_figures(wire::Reason why) {
   return why == wire::Reason::planes_mismatch || why == wire::Reason::open_refused ||
-         why == wire::Reason::other_task;
+         why == wire::Reason::other_task || why == wire::Reason::other_run;
 }
 
 inline JoinRefusal read_refusal(const wire::Header& nack) {

@@ -20,7 +20,7 @@ struct OpenShortage {
 
   bool operator==(const OpenShortage&) const = default;
 };
-// "17 jobs, and there may be 16 (switch.open_jobs.jobs)"
+// "with it there would be 17 jobs; switch.open_jobs.jobs is 16"
 std::string text_of(const OpenShortage& shortage);
 
 // At the switch with this node's units. A job of several nodes needs open_jobs.parent.

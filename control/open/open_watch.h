@@ -23,10 +23,8 @@ class OpenWatch {
   // `tell` and `change` on the watch's thread.
   OpenWatch(dataplane::Switch& sw, Tell tell, Change change);
 
-  // One look, as the thread takes it several times a second.
-  void look(Instant now);
-
  private:
+  void look(Instant now);
   void consider(const aggregator::OpenRequest& request, Instant now);
   void refuse(const aggregator::OpenRequest& request, const aggregator::JoinRefusal& why,
               const std::string& text, Instant now);

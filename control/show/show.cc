@@ -80,6 +80,10 @@ ordered_json refusal_of(const aggregator::JoinRefusal& refusal) {
     return text + ": switch " + std::to_string(refusal.above) + " says that " +
            config::text_of({static_cast<wire::OpenLimit>(refusal.below),
                             refusal.further_planes_below, refusal.further_planes_above});
+  if (refusal.why == wire::Reason::other_run)
+    return text + ": rank " + std::to_string(refusal.below) + " at " +
+           config::format_ipv4(refusal.above) + ":" + std::to_string(refusal.further_planes_below) +
+           " waits for another run";
   if (refusal.why != wire::Reason::planes_mismatch) return text;
   const auto planes = [](std::uint32_t id, std::uint32_t further) {
     return "switch " + std::to_string(id) + " has " + std::to_string(std::uint64_t{further} + 1);

@@ -167,6 +167,11 @@ bool ExtensionWriter::add_nonce(std::uint64_t nonce) {
   return add_raw(critical(ExtensionType::nonce), 0, as_bytes(w));
 }
 
+bool ExtensionWriter::add_run_id(std::uint64_t run_id) {
+  const be64 w = run_id;
+  return add_raw(raw(ExtensionType::run_id), 0, as_bytes(w));
+}
+
 bool ExtensionWriter::add_crc32c_placeholder() {
   const be32 w = 0u;
   return add_raw(critical(ExtensionType::crc32c), 0, as_bytes(w));
@@ -236,6 +241,11 @@ std::optional<std::uint64_t> find_nonce(std::span<const std::byte> area) {
   const auto w = find_wire<be64>(area, ExtensionType::nonce);
   if (!w) return std::nullopt;
   return static_cast<std::uint64_t>(*w);
+}
+
+std::uint64_t find_run_id(std::span<const std::byte> area) {
+  const auto w = find_wire<be64>(area, ExtensionType::run_id);
+  return w ? static_cast<std::uint64_t>(*w) : 0;
 }
 
 std::size_t find_missing_ids(std::span<const std::byte> area, std::span<std::uint32_t> out) {

@@ -34,8 +34,9 @@ enum class ExtensionType : std::uint8_t {
   name = 13,        // see core/wire/data_name.h
   value_info = 14,  // see core/wire/data_name.h
   open_job = 15,    // see core/wire/open_job.h
+  run_id = 16,      // data: u64
 };
-inline constexpr std::uint8_t kExtensionTypeMax = 15;
+inline constexpr std::uint8_t kExtensionTypeMax = 16;
 inline constexpr std::uint8_t kCriticalBit = 0x80;
 // The most ids that one packet lists: the area holds 255 words and is padded to 8 bytes, and a
 // nonce and a CRC32C must fit beside the list.
@@ -126,6 +127,8 @@ class ExtensionWriter {
 
   bool add_missing_ids(std::span<const std::uint32_t> ids);
   bool add_nonce(std::uint64_t nonce);
+  // Of JOIN: what is equal on all ranks of one start of a program, and differs from start to start.
+  bool add_run_id(std::uint64_t run_id);
   bool add_target_rank(std::uint32_t rank);
   bool add_crc32c_placeholder();
   bool add(const StartInfo& info);
@@ -148,6 +151,8 @@ std::optional<ResultInfo> find_result_info(std::span<const std::byte> area);
 // The rank that gets the result of a reduce, or of this chunk of a reduce_scatter.
 std::optional<std::uint32_t> find_target_rank(std::span<const std::byte> area);
 std::optional<std::uint64_t> find_nonce(std::span<const std::byte> area);
+// 0: its sender names no run.
+std::uint64_t find_run_id(std::span<const std::byte> area);
 // Copies up to out.size() ids; returns how many the packet lists.
 std::size_t find_missing_ids(std::span<const std::byte> area, std::span<std::uint32_t> out);
 

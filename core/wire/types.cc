@@ -95,6 +95,7 @@ const char* name_of(Reason r) {
     case Reason::planes_mismatch: return "planes-mismatch";
     case Reason::open_refused: return "open-refused";
     case Reason::other_task: return "other-task";
+    case Reason::other_run: return "other-run";
     case Reason::lease_expired: return "lease-expired";
     case Reason::rank_left: return "rank-left";
     case Reason::rank_restarted: return "rank-restarted";

@@ -247,6 +247,7 @@ enum class Reason : std::uint8_t {
   planes_mismatch = 24,    // ... different numbers of planes, which the packet has
   open_refused = 25,       // a job that a rank would open does not fit; see core/wire/open_job.h
   other_task = 26,         // the job was opened with other task information, which the packet has
+  other_run = 27,          // a rank of another run waits; the packet has its rank and address
   // ABORT
   lease_expired = 32,   // missing ids: the ranks that fell silent
   rank_left = 33,       // missing ids: the ranks that left while an op was open

@@ -38,7 +38,7 @@ local REASONS = {
   [16] = "unknown-job", [17] = "not-joined", [18] = "stale-epoch", [19] = "bad-rank",
   [20] = "sender-mismatch", [21] = "job-size-mismatch", [22] = "aborted",
   [23] = "settings-mismatch", [24] = "planes-mismatch", [25] = "open-refused",
-  [26] = "other-task", [32] = "lease-expired",
+  [26] = "other-task", [27] = "other-run", [32] = "lease-expired",
   [33] = "rank-left", [34] = "rank-restarted", [35] = "op-mismatch", [36] = "shutdown",
   [37] = "parent-lost", [38] = "host-lost", [39] = "model-lost", [40] = "model-mismatch",
   [41] = "configuration-changed", [42] = "broken-invariant",
@@ -49,7 +49,7 @@ local REASONS = {
 local EXTENSIONS = {
   [0] = "padding", "missing-ids", "rank-bitmap", "task-information", "authentication", "crc32c",
   "result-info", "degraded-list", "error", "target-rank", "nonce", "start-info",
-  "drain", "name", "value-info", "open-job",
+  "drain", "name", "value-info", "open-job", "run-id",
 }
 local DRAIN_STEPS = { "able", "wanted", "ask", "answer", "refuse", "end", "resume" }
 
@@ -154,6 +154,7 @@ field("string", "name", "Name")
 field("uint64", "value.digest", "XXH64 of the segment", base.HEX)
 field("uint64", "value.bytes", "Bytes of the value")
 field("uint32", "value.segments", "Segments of the value")
+field("uint64", "run_id", "Run of the program", base.HEX)
 field("uint16", "open.units", "Units of a node")
 field("uint16", "open.nodes", "Nodes")
 field("uint16", "open.window", "Window")
@@ -286,6 +287,7 @@ local readers = {
     add_row(tree, range, 4,
       { { "open.units", 2 }, { "open.nodes", 2 }, { "open.window", 2 }, { "open.chunk_bytes", 2 } })
   end },
+  [16] = { 12, function(tree, range) tree:add(f.run_id, range(4, 8)) end },
 }
 
 -- Castagnoli, reflected (RFC 3720).

@@ -66,6 +66,11 @@ void check_typed(Bytes area) {
     ExtensionWriter writer(room);
     FUZZ_CHECK(writer.add_nonce(*v) && find_nonce(writer.bytes()) == v);
   }
+  if (const std::uint64_t run = find_run_id(area); run != 0) {
+    std::array<std::byte, 16> room;
+    ExtensionWriter writer(room);
+    FUZZ_CHECK(writer.add_run_id(run) && find_run_id(writer.bytes()) == run);
+  }
 }
 
 // A job that a rank may bring has values that some job has (A4).

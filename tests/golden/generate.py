@@ -93,6 +93,7 @@ VALUE_LARGEST = ["value_info", {"digest": (1 << 64) - 1, "bytes": (1 << 64) - 1,
                                 "segments": MAX32}]
 OPEN = ["open_job", {"units": 2, "nodes": 3, "window": 64, "chunk_bytes": 1024}]
 OPEN_LARGEST = ["open_job", {"units": 65535, "nodes": 65535, "window": 32768, "chunk_bytes": 65528}]
+RUN = ["run_id", {"run_id": 0xFEDCBA9876543211}]
 DRAIN_WISH = ["drain", {"step": 2, "id": 0, "op": 0, "by": MAX32}]
 DRAIN_LEFT = ["drain", {"step": 7, "id": 0xFEDCBA9876543210, "op": 42, "by": 0}]
 DRAIN_LARGEST = ["drain", {"step": 3, "id": (1 << 64) - 1, "op": MAX32, "by": MAX32}]
@@ -107,6 +108,7 @@ GOLDEN = {
     "join": packet("join", [NONCE], epoch=0, origin=2, child=2),
     "join_open": packet("join", [NONCE, OPEN], epoch=0, origin=2, child=2, fan_in=6),
     "join_open_largest": packet("join", [NONCE, OPEN_LARGEST], epoch=0),
+    "join_run": packet("join", [NONCE, RUN], epoch=0, origin=2, child=2),
     "pending_join": packet("pending", [NONCE, missing([1, 3])], epoch=0),
     "start": packet("start", [NONCE, START]),
     "start_resizable": packet("start", [NONCE, START], op=8, chunk=2),
@@ -137,6 +139,8 @@ GOLDEN = {
     "nack_open_refused": packet("nack", [NONCE], reason=25, epoch=0, origin=1, slot=201, op=17, chunk=16),
     "nack_other_task": packet("nack", [NONCE], reason=26, epoch=0, origin=0x20003, slot=201, op=64,
                               chunk=1024),
+    # Rank 3 of another run waits.
+    "nack_other_run": packet("nack", [NONCE], reason=27, epoch=0, origin=3, slot=0x0A4D000B, op=41234),
     "nack_taken": packet("nack", [NONCE], reason=20, epoch=0, slot=0x0A4D000B, op=41234),
     "abort_deadline": packet("abort", [missing([2])], to_group=True, reason=1, op=3, chunk=5,
                              seq=22),

@@ -18,7 +18,7 @@ CLASSES = {"missing_ids": layer.MissingIds, "task_information": layer.TaskInform
            "result_info": layer.ResultInfo, "nonce": layer.Nonce, "crc32c": layer.Crc32c,
            "start_info": layer.StartInfo, "target_rank": layer.TargetRank,
            "drain": layer.Drain, "name": layer.Name, "value_info": layer.ValueInfo,
-           "open_job": layer.OpenJob}
+           "open_job": layer.OpenJob, "run_id": layer.RunId}
 OP_FIELDS = ["total_elements", "rank", "element_count", "dtype", "reduce_op", "collective", "last",
              "target", "scale_exponent", "encoding"]
 

@@ -91,7 +91,8 @@ json extension_types() {
           {"drain", ExtensionType::drain},
           {"name", ExtensionType::name},
           {"value-info", ExtensionType::value_info},
-          {"open-job", ExtensionType::open_job}};
+          {"open-job", ExtensionType::open_job},
+          {"run-id", ExtensionType::run_id}};
 }
 
 json dtype_sizes() {

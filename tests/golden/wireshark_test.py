@@ -80,6 +80,9 @@ class Golden(unittest.TestCase):
 
     def test_extensions(self):
         wanted = {
+            "join_run": {"run_id": [0xFEDCBA9876543211]},
+            "join_open": {"open.units": [2], "open.nodes": [3], "open.window": [64],
+                          "open.chunk_bytes": [1024]},
             "pending_join": {"nonce": [0x0123456789ABCDEF], "missing.count": [2],
                              "missing.id": [1, 3]},
             "start": {"start.window": [64], "start.chunk_bytes": [1024], "start.workers": [4],

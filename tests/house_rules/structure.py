@@ -13,6 +13,7 @@ NOT_MIRRORED = {
     "tests/aggregator/reduce_layout_test.cc": "every kernel at every alignment and with every tail",
     "tests/aggregator/reproducible_test.cc": "the same bits whatever comes when",
     "tests/aggregator/reproducible_tree_test.cc": "the same bits from trees of the same brackets",
+    "tests/aggregator/runs_test.cc": "ranks of two runs of a program, at one switch and in a tree",
     "tests/aggregator/seq_wrap_test.cc": "the engine where sequence numbers wrap",
     "tests/core/wire_mutation_test.cc": "bad input through every parser of core/wire",
     "tests/completion/broken_engine_test.cc": "what becomes of an epoch whose invariant broke",

@@ -194,3 +194,20 @@ def test_wrong_size_and_unknown_job_are_refused(make_bed, launch):
     assert "job-size-mismatch" in wrong_size.fail()["reason"]
     unknown_job = launcher.start_rank(0, 2, [SMALL], job=99)
     assert "unknown-job" in unknown_job.fail()["reason"]
+
+
+def test_rule1_ranks_of_two_runs_do_not_meet(make_bed, launch, loop):
+    """A rank that is left of the first run waits; the second one is told of it, and runs when it has gone."""
+    bed = make_bed("veth", 3, jobs=[Job(1, 3, options=PATIENT)])
+    launcher = launch(bed)
+    left_over = launcher.start_rank(2, 3, [SMALL], run="first")
+    loop.wait(lambda: any(m["present"] for m in bed.switch.show("members")), 30, "it waits")
+    told = "rank 2 waits at 10.77.0.3 UDP port "
+    error = launcher.start_rank(0, 3, [SMALL], run="second", join_timeout=2.0).fail()
+    assert (error["reason"], error["missing_ranks"]) == ("other-run", [])
+    assert told in error["text"]
+    second = [launcher.start_rank(rank, 3, [SMALL], run="second") for rank in (0, 1, 2)]
+    loop.wait(lambda: any(told in line for line in second[0].process.stderr), 30, "it says so")
+    left_over.process.signal(signal.SIGKILL)
+    for worker in second:
+        worker.finish()

@@ -95,6 +95,7 @@ def run(order):
     for name in ("host_config", "host_node"):
         options[name] = order.get(name, "")
     options.update(order.get("opened", {}))  # a job that ranks open: open, units, ...
+    options["run"] = order.get("run", "")
     options["at_host"] = order.get("at_host", False)
     options["retry"] = order.get("retry", "none")
     options["retry_timeout"] = order.get("retry_timeout", 50.0)

@@ -54,3 +54,11 @@ def test_cancel_ends_what_waits_for_rank_0(call):
 def test_a_rank_that_waits_in_vain_names_what_for():
     with pytest.raises(RuntimeError, match="rank 1 of group g has waited 0.05 s for rank 0 to choose"):
         agreement(NotingStore(), timedelta(milliseconds=50)).bind()
+
+
+def test_a_rank_in_another_epoch_than_rank_0_says_so():
+    store = dist.HashStore()
+    store.set("tributary/epoch/0", "7")
+    agreement(store, timedelta(minutes=1)).joined(7)
+    with pytest.raises(RuntimeError, match="rank 1 of group g joined epoch 8 of its job, and rank 0 epoch 7"):
+        agreement(store, timedelta(minutes=1)).joined(8)

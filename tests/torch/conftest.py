@@ -70,15 +70,19 @@ class Switch:
 
     def wait_until_left(self, job):
         """Ranks that gave up joining keep their places until their leases are over."""
+        self.wait_until(job, present=False)
+
+    def wait_until(self, job, present):
+        """Whether the job has any member, also one that waits."""
         end = time.monotonic() + LIMIT_S
-        present = True
-        while present:
-            assert time.monotonic() < end, f"job {job} still has members"
+        is_present = not present
+        while is_present != present:
+            assert time.monotonic() < end, f"job {job}: {is_present=}"
             with socket.socket(socket.AF_UNIX) as control:
                 control.connect(str(self._control))
                 control.sendall(b'{"command":"show","what":"members"}\n')
                 rows = json.loads(control.makefile().readline())["data"]
-            present = any(row["present"] for row in rows if row["job"] == job)
+            is_present = any(row["present"] for row in rows if row["job"] == job)
 
     def stop(self):
         self._process.send_signal(signal.SIGTERM)

@@ -55,7 +55,9 @@ LATE = ManagerError("DEADLINE_EXCEEDED", "late")
 def test_t20_a_group_asks_for_its_own_workers_and_ends_its_job():
     manager = FakeManager(LATE, RUNS)
     group = group_of_one(manager)
-    assert group.bind() == {"job": 9, "why_not": "", "addresses": ["udp://10.0.0.1"], "address": "udp://10.0.0.1"}
+    bound = group.bind()
+    assert len(bound.pop("run")) == 16
+    assert bound == {"job": 9, "why_not": "", "addresses": ["udp://10.0.0.1"], "address": "udp://10.0.0.1"}
     (job, request), again = manager.waited
     assert again == (job, request)
     assert job.startswith("train-dp-0-")

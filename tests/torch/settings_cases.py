@@ -15,25 +15,17 @@ def a_second_group_without_a_job(rank, size):
     assert tensor.item() == size and tributary.torch.calls(second) == (0, 1)
 
 
-def join_when_told(rank, size, fifos):
-    """Knows its job, and waits at its FIFO `gate` before it joins. Writes to the FIFO `joined` once this
-    rank is in the job, and rank 0 has told its epoch to the others of its run."""
-    gate, joined = fifos[rank]
-    bind, join = Agreement.bind, Agreement.joined
+def join_when_told(rank, size, gates):
+    """Knows its job, and waits at its FIFO before it joins."""
+    bind = Agreement.bind
 
     def held_bind(self):
         found = bind(self)
-        with open(gate, "rb", buffering=0) as pipe:
+        with open(gates[rank], "rb", buffering=0) as pipe:
             pipe.read(1)
         return found
 
-    def noted_join(self, epoch):
-        if rank == 0:
-            join(self, epoch)
-        with open(joined, "wb") as pipe:
-            pipe.write(b"x")
-        if rank != 0:
-            join(self, epoch)
-
-    Agreement.bind, Agreement.joined = held_bind, noted_join
-    dist.all_reduce(torch.ones(1))
+    Agreement.bind = held_bind
+    data = torch.ones(1)
+    dist.all_reduce(data)
+    assert data.item() == size

@@ -2,7 +2,7 @@
 
 import os
 import re
-import select
+import time
 from contextlib import ExitStack, contextmanager
 
 from conftest import LIMIT_S, Ranks, Switch
@@ -70,34 +70,23 @@ class Run:
     """The ranks of one of two runs that use the same job; each joins when it's told to."""
 
     def __init__(self, ranks, size, folder):
-        self._ranks = ranks
-        fifos = [[str(folder / f"{name}{rank}") for name in ("gate", "joined")]
-                 for rank in range(size)]
-        for path in sum(fifos, []):
+        gates = [str(folder / f"gate{rank}") for rank in range(size)]
+        for path in gates:
             os.mkfifo(path)
         # Open at both ends: neither side waits for the other one to open it.
-        self._open = [[os.open(path, os.O_RDWR) for path in pair] for pair in fifos]
-        ranks.start("join_when_told", fifos)
+        self._open = [os.open(path, os.O_RDWR) for path in gates]
+        ranks.start("join_when_told", gates)
 
     def join(self, rank):
-        os.write(self._open[rank][0], b"x")
-
-    def wait_until_joined(self, rank):
-        joined = self._open[rank][1]
-        assert select.select([joined], [], [], LIMIT_S)[0], f"rank {rank} has not joined"
-
-    def error(self, rank):
-        how, what = self._ranks.receive(rank)
-        assert how == "raised", what
-        return what[1]
+        os.write(self._open[rank], b"x")
 
     def close(self):
-        for file in sum(self._open, []):
+        for file in self._open:
             os.close(file)
 
 
-def test_processes_of_another_run_are_refused(directory):
-    """An old run's rank 1 has met the new run's rank 0, which died; now the others meet."""
+def test_a_run_waits_until_processes_of_another_one_have_gone(directory):
+    """An old run's rank 1 waits for its rank 0; the new run's rank 0 says so, and does not meet it."""
     here = directory / "runs"
     here.mkdir()
     with ExitStack() as stack:
@@ -117,17 +106,18 @@ def test_processes_of_another_run_are_refused(directory):
             stack.callback(run.close)
             return ranks, run
 
-        (_, old), (new_ranks, new) = start("old", 0), start("new", 2)
+        (old_ranks, old), (new_ranks, new) = start("old", 0), start("new", 2)
         old.join(1)
+        switch.wait_until(5, present=True)
         new.join(0)
-        old.wait_until_joined(1)
-        new.wait_until_joined(0)
-        new_ranks.kill(0)
-        switch.wait_until_left(5)
-        old.join(0)
+        told = re.compile(r"tributary: job 5: rank 1 waits at [\d.]+ UDP port \d+ for ranks of another run; ")
+        end = time.monotonic() + LIMIT_S
+        while not any(told.match(line) for line in new_ranks.said(0)):
+            assert time.monotonic() < end, new_ranks.said(0)
+            time.sleep(0.05)
+        old_ranks.kill(1)
         new.join(1)
-        for run in (old, new):
-            text = run.error(1)
-            found = re.fullmatch(r"rank 1 of group \w+ joined epoch (\d+) of its job, and rank 0 epoch "
-                                 r"(\d+): processes of another run use the same job", text)
-            assert found and found[1] != found[2], text
+        for rank in range(2):
+            how, what = new_ranks.receive(rank)
+            assert how == "returned", what
+        old_ranks.kill(0)

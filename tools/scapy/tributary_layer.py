@@ -49,7 +49,7 @@ REASONS = {
     6: "no-slot", 7: "verify", 16: "unknown-job", 17: "not-joined", 18: "stale-epoch",
     19: "bad-rank", 20: "sender-mismatch", 21: "job-size-mismatch", 22: "aborted",
     23: "settings-mismatch",
-    24: "planes-mismatch", 25: "open-refused", 26: "other-task",
+    24: "planes-mismatch", 25: "open-refused", 26: "other-task", 27: "other-run",
     32: "lease-expired", 33: "rank-left", 34: "rank-restarted", 35: "op-mismatch",
     36: "shutdown",
     37: "parent-lost", 38: "host-lost", 39: "model-lost", 40: "model-mismatch",
@@ -62,6 +62,7 @@ EXTENSION_TYPES = {
     0: "padding", 1: "missing-ids", 2: "rank-bitmap", 3: "task-information", 4: "authentication",
     5: "crc32c", 6: "result-info", 7: "degraded-list", 8: "error", 9: "target-rank", 10: "nonce",
     11: "start-info", 12: "drain", 13: "name", 14: "value-info", 15: "open-job",
+    16: "run-id",
 }
 
 
@@ -219,10 +220,16 @@ class OpenJob(Extension):
                                  ShortField("window", 64), ShortField("chunk_bytes", 1024)]
 
 
+class RunId(Extension):
+    """Equal on all ranks of one start of a program."""
+    name = "Tributary run id"
+    fields_desc = head(16, 0) + [XLongField("run_id", 0)]
+
+
 EXTENSION_CLASSES = {
     0: Padding, 1: MissingIds, 2: RankBitmap, 3: TaskInformation, 4: Authentication, 5: Crc32c,
     6: ResultInfo, 7: DegradedList, 8: OpError, 9: TargetRank, 10: Nonce, 11: StartInfo,
-    12: Drain, 13: Name, 14: ValueInfo, 15: OpenJob,
+    12: Drain, 13: Name, 14: ValueInfo, 15: OpenJob, 16: RunId,
 }
 
 

@@ -213,6 +213,7 @@ tributary_status tributary_create(const tributary_options* options,
     if (o.job_name != nullptr) c.managed.name = o.job_name;
     if (o.request != nullptr) c.managed.request = o.request;
     if (o.worker != nullptr) c.managed.worker = o.worker;
+    if (o.run != nullptr) c.run = o.run;
     if (o.open != nullptr) c.open.by = tributary::open_of(o.open);
     c.open.units = o.units;
     c.open.nodes = o.nodes;

@@ -93,8 +93,13 @@ struct CommunicatorOptions {
   // caller's thread; true ends them with a CommunicatorError.
   std::function<bool()> cancelled = {};
   // create() calls it once, on its caller's thread, when it waits for another process that has this
-  // rank; with a sentence that names its address. Not set: the sentence goes to stderr.
+  // rank, or for ranks of another run; with a sentence that names the address of one. Not set: the
+  // sentence goes to stderr.
   std::function<void(const std::string&)> notice = {};
+  // Equal on all ranks of one start of a program, and another at its next start: ranks of two
+  // starts form no epoch, but the later ones wait until the earlier ones have gone. Empty:
+  // TRIBUTARY_RUN of the environment; without it, ranks of any run may meet.
+  std::string run = {};
   // A job that the switch need not have before its ranks come; not with a manager.
   OpenOptions open = {};
   // If it names a manager, that says job, rank, size and address; create() waits for its answer

@@ -118,6 +118,8 @@ CommunicatorOptions with_environment(CommunicatorOptions options, const Environm
       throw std::invalid_argument("address is empty, and TRIBUTARY_ADDRESS is not set");
     options.address = address;
   }
+  if (const char* const run = environment("TRIBUTARY_RUN"); run != nullptr && options.run.empty())
+    options.run = run;
   if (options.retry == Retry::by_environment) take_retry(options, environment);
   constexpr std::string_view kRank = "{rank}";
   for (std::size_t at; (at = options.address.find(kRank)) != std::string::npos;)

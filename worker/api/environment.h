@@ -7,6 +7,7 @@
 //                   MPI's OMPI_COMM_WORLD_RANK and _SIZE, MPICH's PMI_RANK and PMI_SIZE, Slurm's
 //                   SLURM_PROCID and SLURM_NTASKS
 //   address empty   TRIBUTARY_ADDRESS
+//   run empty       TRIBUTARY_RUN
 //   retry           by_environment: TRIBUTARY_RETRY, "ops" or "none", and TRIBUTARY_RETRY_TIMEOUT,
 //                   in seconds, in place of retry_timeout; without the first: none
 //

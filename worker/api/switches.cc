@@ -5,8 +5,10 @@
 #include <cstdio>
 #include <cstring>
 #include <random>
+#include <span>
 #include <utility>
 
+#include "core/digest.h"
 #include "core/op_number.h"
 #include "worker/agreement/size_vote.h"
 #include "worker/agreement/switch_agreement.h"
@@ -47,6 +49,7 @@ std::unique_ptr<Progress> start_progress(const CommunicatorOptions& options,
   if (stages) transport = std::make_unique<StagedTransport>(std::move(transport), stages);
   const std::chrono::nanoseconds taken = std::chrono::steady_clock::now() - began;
   s.nonce = random_nonce();
+  if (!options.run.empty()) s.run_id = xxh64(std::as_bytes(std::span(options.run))) | 1;
   s.join_timeout = options.join_timeout;
   s.fail_if_taken = options.fail_if_taken;
   s.join_spent = Duration::ns(taken.count());
@@ -63,7 +66,7 @@ std::unique_ptr<Progress> start_progress(const CommunicatorOptions& options,
   return std::make_unique<Progress>(std::move(transport), s, retry);
 }
 
-// Another process has this rank.
+// Another process has this rank, or ranks of another run wait.
 void tell(const CommunicatorOptions& options, const std::string& by) {
   const std::string text = "job " + std::to_string(options.job) + ": " + by +
                            "; this process joins when that one has gone, and waits " +

@@ -140,6 +140,10 @@ typedef struct tributary_options {
   uint32_t nodes;
   uint32_t window;      /* chunks in flight, a power of two; 0: 64 */
   uint32_t chunk_bytes; /* of a packet, a multiple of 8; 0: 1024 */
+  /* Equal on all ranks of one start of a program, and another at its next start: ranks of two
+   * starts form no epoch, but the later ones wait until the earlier ones have gone. NULL:
+   * TRIBUTARY_RUN of the environment; without it, ranks of any run may meet. */
+  const char* run;
 } tributary_options;
 
 /* Cumulative since tributary_create. Bytes are payload bytes. */

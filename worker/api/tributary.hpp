@@ -94,6 +94,8 @@ struct Options {
   std::uint32_t nodes = 0;
   std::uint32_t window = 0;
   std::uint32_t chunk_bytes = 0;
+  // Of all ranks of one start of a program; see tributary_options.
+  std::string run = {};
 };
 
 // An op in flight. Its destruction does not cancel the op.
@@ -153,6 +155,7 @@ class Communicator {
     o.nodes = options.nodes;
     o.window = options.window;
     o.chunk_bytes = options.chunk_bytes;
+    o.run = text(options.run);
     tributary_communicator* made = nullptr;
     check(tributary_create(&o, &made));
     communicator_.reset(made);

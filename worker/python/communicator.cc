@@ -418,14 +418,12 @@ OpenOptions open_job(const std::string& by, const OptionalInt& units, const Opti
   return open;
 }
 
-std::unique_ptr<PyCommunicator> init(const py::int_& job, const OptionalInt& rank,
-                                     const OptionalInt& size,
-                                     const std::optional<std::string>& address, double join_timeout,
-                                     double op_timeout, const py::int_& loss_group,
-                                     const std::string& host_config, const std::string& host_node,
-                                     bool at_host, const std::optional<std::string>& retry,
-                                     double retry_timeout, bool fail_if_taken,
-                                     const worker::ManagedJob& managed, const OpenOptions& open) {
+std::unique_ptr<PyCommunicator> init(
+    const py::int_& job, const OptionalInt& rank, const OptionalInt& size,
+    const std::optional<std::string>& address, double join_timeout, double op_timeout,
+    const py::int_& loss_group, const std::string& host_config, const std::string& host_node,
+    bool at_host, const std::optional<std::string>& retry, double retry_timeout, bool fail_if_taken,
+    const std::string& run, const worker::ManagedJob& managed, const OpenOptions& open) {
   CommunicatorOptions options;
   options.managed = managed;
   options.job = u32_of("job", job);
@@ -447,6 +445,7 @@ std::unique_ptr<PyCommunicator> init(const py::int_& job, const OptionalInt& ran
   options.fail_if_taken = fail_if_taken;
   options.retry = retry_of(retry);
   options.retry_timeout = seconds_of("retry_timeout", retry_timeout);
+  options.run = run;
   options.open = open;
   return std::make_unique<PyCommunicator>(options);
 }

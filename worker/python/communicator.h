@@ -117,13 +117,11 @@ OpenOptions open_job(const std::string& by, const OptionalInt& units, const Opti
 // Checks the arguments, joins, waits for all ranks. Throws ValueError, tributary.Error, or what a
 // signal handler raised. rank and size None: from the launcher's environment; address None:
 // TRIBUTARY_ADDRESS.
-std::unique_ptr<PyCommunicator> init(const pybind11::int_& job, const OptionalInt& rank,
-                                     const OptionalInt& size,
-                                     const std::optional<std::string>& address, double join_timeout,
-                                     double op_timeout, const pybind11::int_& loss_group,
-                                     const std::string& host_config, const std::string& host_node,
-                                     bool at_host, const std::optional<std::string>& retry,
-                                     double retry_timeout, bool fail_if_taken,
-                                     const worker::ManagedJob& managed, const OpenOptions& open);
+std::unique_ptr<PyCommunicator> init(
+    const pybind11::int_& job, const OptionalInt& rank, const OptionalInt& size,
+    const std::optional<std::string>& address, double join_timeout, double op_timeout,
+    const pybind11::int_& loss_group, const std::string& host_config, const std::string& host_node,
+    bool at_host, const std::optional<std::string>& retry, double retry_timeout, bool fail_if_taken,
+    const std::string& run, const worker::ManagedJob& managed, const OpenOptions& open);
 
 }  // namespace tributary::python

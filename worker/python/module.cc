@@ -52,6 +52,9 @@ retry: "ops": operations of an epoch that a dead switch or link has ended are do
 retry_timeout: seconds for all ranks to meet again.
 fail_if_taken: another process that has this rank may be about to end, so init() says so on stderr and
     waits for that, until join_timeout. True: it fails as soon as that process has answered the switch.
+run: equal on all ranks of one start of a program, and another at its next start. Ranks of two starts
+    form no epoch, but the later ones wait until the earlier ones have gone. "": TRIBUTARY_RUN of the
+    environment; without it, ranks of any run may meet.
 open: the switch need not have the job (switch.open_jobs), and learns it from its ranks. "inline": from
     each rank as it joins. "control": from the first unit of each node, and the others wait. "wait":
     this rank brings nothing. None: the switch has the job.
@@ -350,7 +353,7 @@ PYBIND11_MODULE(_native, m) {
         py::arg("join_timeout") = 60.0, py::arg("op_timeout") = 60.0, py::arg("loss_group") = 0,
         py::arg("host_config") = "", py::arg("host_node") = "", py::arg("at_host") = false,
         py::arg("retry") = py::none(), py::arg("retry_timeout") = 30.0,
-        py::arg("fail_if_taken") = false,
+        py::arg("fail_if_taken") = false, py::arg("run") = "",
         py::arg_v("managed", tributary::worker::ManagedJob{}, "None"),
         py::arg_v("opened", tributary::OpenOptions{}, "None"), kInitDoc);
 }

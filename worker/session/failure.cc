@@ -117,6 +117,10 @@ std::string refusal_text(const wire::Header& nack, std::uint32_t rank) {
       return "it and the switch above have different settings of this job";
     case Reason::configuration_changed:
       return "it and a switch above have read different trees of this job; is one to be reloaded?";
+    case Reason::other_run:
+      return waits_for_other_run(nack) +
+             "; allowed: one run of a program at a time, with one name on all its ranks "
+             "(TRIBUTARY_RUN)";
     case Reason::planes_mismatch:
       return the_switch(nack.origin) + " cuts this job into " + planes_text(nack.op) + ", " +
              the_switch(nack.slot) + " above it into " + planes_text(nack.chunk) +
@@ -126,6 +130,11 @@ std::string refusal_text(const wire::Header& nack, std::uint32_t rank) {
 }
 
 }  // namespace
+
+std::string waits_for_other_run(const wire::Header& nack) {
+  return the_rank(nack.origin) + " waits at " + address_text(nack.slot, nack.op) +
+         " for ranks of another run";
+}
 
 std::string already_here(std::uint32_t rank, const wire::Header& nack) {
   return the_rank(rank) + " is already here, from " + address_text(nack.slot, nack.op);

@@ -63,6 +63,8 @@ struct JoinTimeout {
 Failure join_timed_out(const JoinTimeout& t);
 // NACK(sender_mismatch) names the process that has the rank: "rank 1 is already here, from ...".
 std::string already_here(std::uint32_t rank, const wire::Header& nack);
+// NACK(other_run): "rank 0 waits at 10.0.0.1 UDP port 4000 for ranks of another run".
+std::string waits_for_other_run(const wire::Header& nack);
 // No answer within so long: the switch has died, or the way to it.
 Failure fell_silent(std::uint32_t job, Duration limit, const std::string& switch_name);
 // The epoch has used all op numbers.

@@ -7,10 +7,11 @@ constexpr Duration kJoinPeriod = Duration::ms(100);
 constexpr Duration kQuickPeriod = Duration::ms(10);
 constexpr Duration kLeavePeriod = Duration::ms(20);
 
-// Another process has the rank, and may end; or the place's lease will lapse; or two switches read
-// a new tree one after the other: JOIN goes on until then, or until the timeout.
+// Another process has the rank, and may end, as may those of another run; or the place's lease will
+// lapse; or two switches read a new tree one after the other: JOIN goes on until then, or until the
+// timeout.
 bool may_be_mended(const wire::Header& nack) {
-  return nack.reason == wire::Reason::sender_mismatch ||
+  return nack.reason == wire::Reason::sender_mismatch || nack.reason == wire::Reason::other_run ||
          nack.reason == wire::Reason::configuration_changed ||
          nack.reason == wire::Reason::planes_mismatch;
 }

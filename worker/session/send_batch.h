@@ -42,10 +42,11 @@ class DatagramBatch {
 };
 
 // A session's. Heads: header, task information (20), target rank (8), CRC32C (8), padding; JOIN has
-// a nonce (12).
-class SendBatch : public DatagramBatch<64, 96> {
+// a nonce (12), a drain (20), a job that it opens (12), and its run (12).
+class SendBatch : public DatagramBatch<64, 128> {
  public:
   static_assert(wire::serialized_bytes(20 + 8 + 8) <= kHeadBytes);
+  static_assert(wire::serialized_bytes(12 + 20 + 12 + 12 + 8) <= kHeadBytes);
 
   // Adds the bytes written to head(). `chunk`: a contribution's, else kNoChunk.
   void add(std::size_t bytes, std::span<const std::byte> payload, bool sealed, std::uint8_t port,

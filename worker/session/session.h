@@ -86,8 +86,8 @@ class Session {
   [[nodiscard]] std::uint32_t first_seq() const { return first_seq_; }
   [[nodiscard]] bool degrades() const { return left_out_.allowed(); }
   [[nodiscard]] const std::optional<Failure>& failure() const { return failure_; }
-  // While joining: a sentence about the process that has this rank and has answered the switch;
-  // empty if there is none.
+  // While joining: a sentence about the process that has this rank and has answered the switch, or
+  // about one of another run; empty if there is none.
   [[nodiscard]] std::string taken_by() const;
   [[nodiscard]] const SessionCounters& counters() const { return counters_; }
 

@@ -25,13 +25,14 @@ void Session::poll_join(Instant now, SendBatch& batch) {
                           missing_.get(), membership_.last_refusal(), options_.waits_for_job}));
     case Membership::Step::send: break;
   }
-  std::array<std::byte, 56> room;
+  std::array<std::byte, 64> room;
   wire::ExtensionWriter extensions(room);
   extensions.add_nonce(options_.nonce);
   const wire::Resumption& r = options_.resumes;
   const auto step = r.resumes() ? wire::DrainStep::resume : wire::DrainStep::able;
   wire::add_drain(extensions, {step, r.id, r.op, 0});
   if (options_.open) wire::add_open_job(extensions, *options_.open);
+  if (options_.run_id != 0) extensions.add_run_id(options_.run_id);
   put(batch, header(wire::PacketType::join), extensions, {}, kNoChunk);
 }
 
@@ -53,8 +54,10 @@ void Session::on_packet_joining(const wire::Packet& packet, Instant now) {
 }
 
 std::string Session::taken_by() const {
-  if (state_ != SessionState::joining || !membership_.is_taken()) return {};
-  return already_here(options_.rank, membership_.last_refusal());
+  if (state_ != SessionState::joining) return {};
+  const wire::Header& said = membership_.last_refusal();
+  if (said.reason == wire::Reason::other_run) return waits_for_other_run(said);
+  return membership_.is_taken() ? already_here(options_.rank, said) : std::string();
 }
 
 void Session::on_start(const wire::Packet& packet, Instant now) {

@@ -18,6 +18,7 @@ struct SessionOptions {
   std::uint32_t size = 0;
   std::uint8_t plane = 0;         // of the job, that this session is for
   std::uint64_t nonce = 0;        // random: tells this incarnation of the rank from earlier ones
+  std::uint64_t run_id = 0;       // of all ranks of a start of the program; 0: unknown
   wire::Resumption resumes = {};  // the epoch that this one follows, after a drain
   Duration join_timeout = Duration::seconds(60);
   Duration join_spent;         // part of it, spent before the first session

@@ -41,6 +41,7 @@ std::shared_ptr<Communicator> Membership::join() {
   options.rank = rank_;
   options.size = size_;
   options.address = binding_.address;
+  options.run = binding_.run;
   options.join_timeout = timeout_;
   options.op_timeout = timeout_;
   options.cancelled = [this] { return leaves_ || agreement_->interrupted(); };

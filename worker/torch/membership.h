@@ -31,6 +31,7 @@ namespace tributary::torch_backend {
 struct Binding {
   std::optional<std::uint32_t> job;  // none: no job is left for this group
   std::string address;
+  std::string run;      // see CommunicatorOptions
   std::string why_not;  // if there is no job
 };
 

@@ -35,6 +35,7 @@ class PythonAgreement final : public Agreement {
       Binding binding;
       binding.job = found["job"].cast<std::optional<std::uint32_t>>();
       binding.address = found["address"].cast<std::string>();
+      binding.run = found["run"].cast<std::string>();
       binding.why_not = found["why_not"].cast<std::string>();
       return binding;
     });

@@ -38,6 +38,15 @@ TEST(Environment, WhatIsMissingIsNamed) {
               HasSubstr("TRIBUTARY_ADDRESS is not set"));
 }
 
+TEST(Environment, Rule1_TheRunIsTheCallersOrTheEnvironments) {
+  const CommunicatorOptions given{.size = 1, .address = "udp://10.0.0.1"};
+  EXPECT_EQ(with({}, given).run, "");
+  EXPECT_EQ(with({{"TRIBUTARY_RUN", "41"}}, given).run, "41");
+  CommunicatorOptions own = given;
+  own.run = "42";
+  EXPECT_EQ(with({{"TRIBUTARY_RUN", "41"}}, own).run, "42");
+}
+
 TEST(Environment, KnowsTheLaunchers) {
   for (const auto& [rank, size] :
        std::map<std::string, std::string>{{"RANK", "WORLD_SIZE"},

@@ -217,6 +217,32 @@ TEST_F(SessionTest, A2_JoinGoesOnWhileTwoSwitchesHaveDifferentNumbersOfPlanes) {
                         "allowed: one number (jobs[].planes) in a tree"));
 }
 
+// Ranks of an earlier start of the program may go; until then, and at the end, one of them is named.
+TEST_F(SessionTest, Rule1_JoinNamesItsRunAndGoesOnWhileAnotherOneWaits) {
+  options.run_id = 0x5151;
+  create();
+  const auto sent = drain();
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(wire::find_run_id(sent[0].extensions), 0x5151u);
+  wire::ExtensionWriter w(room);
+  w.add_nonce(kNonce);
+  wire::Header h = from_switch(PacketType::nack);
+  h.epoch = 0;
+  h.reason = wire::Reason::other_run;
+  h.origin = 2;
+  h.slot = 0x0A000002;
+  h.op = 4000;
+  receive(h, &w);
+  EXPECT_EQ(session->taken_by(), "rank 2 waits at 10.0.0.2 UDP port 4000 for ranks of another run");
+  EXPECT_EQ(session->state(), SessionState::joining);
+  EXPECT_EQ(run_for(Duration::ms(100)).size(), 1u);
+  run_for(options.join_timeout);
+  ASSERT_EQ(session->state(), SessionState::failed);
+  EXPECT_EQ(session->failure()->reason, wire::Reason::other_run);
+  EXPECT_THAT(session->failure()->text,
+              HasSubstr("rank 2 waits at 10.0.0.2 UDP port 4000 for ranks of another run; allowed"));
+}
+
 TEST_F(SessionTest, JoinTimeoutOfABoundRankSaysSo) {
   drain();
   wire::ExtensionWriter w(room);

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <vector>
 
+#include "worker/api/switches.h"
 #include "worker/mpi/shim/call.h"
 #include "worker/mpi/shim/runtime.h"
 
@@ -43,6 +44,7 @@ struct Group {
 struct Offer {
   int found = 0;
   std::uint32_t job = 0;
+  std::uint64_t run = 0;  // another at each try, so that no rank of another program is met
   std::array<char, 256> why{};
 };
 Offer next_offer(const Group& group) {
@@ -52,6 +54,7 @@ Offer next_offer(const Group& group) {
     if (const auto* job = std::get_if<std::uint32_t>(&answer)) {
       offer.found = 1;
       offer.job = *job;
+      offer.run = worker::random_nonce();
     } else {
       const auto& why = std::get<std::string>(answer);
       why.copy(offer.why.data(), offer.why.size() - 1);
@@ -61,13 +64,14 @@ Offer next_offer(const Group& group) {
   return offer;
 }
 
-Joined join(const Group& group, std::uint32_t job, Binding& binding) {
+Joined join(const Group& group, const Offer& offer, Binding& binding) {
   const Runtime& r = *runtime();
   CommunicatorOptions options;
-  options.job = job;
+  options.job = offer.job;
+  options.run = "mpi " + std::to_string(offer.run);
   options.rank = group.rank;
   options.size = group.size;
-  options.address = expand_address(r.address, r.world_rank, job);
+  options.address = expand_address(r.address, r.world_rank, offer.job);
   options.join_timeout = r.settings.join_timeout;
   options.op_timeout = r.settings.op_timeout;
   options.cancelled = [] {
@@ -143,7 +147,7 @@ void find_job(const Group& group, Binding& binding) {
       binding.why = offer.why.data();
       return;
     }
-    const int own = static_cast<int>(join(group, offer.job, binding));
+    const int own = static_cast<int>(join(group, offer, binding));
     int worst = 0;
     real().Allreduce(&own, &worst, 1, MPI_INT, MPI_MAX, group.comm);
     if (worst == static_cast<int>(Joined::yes)) {

@@ -183,6 +183,7 @@ def init(
     retry: Optional[str] = None,
     retry_timeout: float = 30.0,
     fail_if_taken: bool = False,
+    run: str = "",
     open: Optional[str] = None,
     units: Optional[int] = None,
     nodes: Optional[int] = None,

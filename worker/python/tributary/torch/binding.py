@@ -2,7 +2,8 @@
 
     settings   at the start: rank 0's thresholds, and what it does with degraded results, hold for all
     binding    at the first call for the switch: rank 0 takes a job that no other group has, a listed
-               one (ListedJobs) or one of a cluster's manager (managed.ManagedJobs)
+               one (ListedJobs) or one of a cluster's manager (managed.ManagedJobs), and names this
+               run of it, so that a rank of an earlier one that still waits is not met
     epoch      when joined: all ranks are in the incarnation of the job that rank 0 is in
     end        no rank leaves before all have what they asked for
 
@@ -12,6 +13,7 @@ of a key for each job. A restart by torchrun has another prefix there, and claim
 
 import json
 import os
+import secrets
 import sys
 import threading
 import time
@@ -119,11 +121,11 @@ class Agreement:
         return value
 
     def bind(self):
-        """{job: int or None, address, why_not}; blocks until rank 0 has chosen."""
+        """{job: int or None, address, run, why_not}; blocks until rank 0 has chosen."""
         self._jobs.offer(self)
         if self.rank == 0:
             try:
-                found = self._jobs.take(self)
+                found = {**self._jobs.take(self), "run": secrets.token_hex(8)}
             except Exception as error:
                 self.store.set("tributary/binding", json.dumps({"error": str(error)}))
                 raise
@@ -147,7 +149,7 @@ class Agreement:
         if first != epoch:
             raise RuntimeError(
                 f"rank {self.rank} of group {self._group} joined epoch {epoch} of its job, and rank "
-                f"0 epoch {first}: processes of another run use the same job"
+                f"0 epoch {first}: processes that name no run use the same job"
             )
 
     def wait_for_all(self):
