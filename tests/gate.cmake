@@ -84,6 +84,8 @@ if(TRIBUTARY_MANAGER)
 tributary_gate_cases(gate.manager_ranks system.manager_ranks
   system/test_manager_ranks.py::test_ranks_in_c_and_cpp_join_where_the_manager_says
   system/test_manager_ranks.py::test_ctrl_c_ends_waiting_for_a_job)
+tributary_gate_cases(gate.cables system.cables
+  system/test_cables.py::test_t20_exchanged_cables_are_named_until_the_topology_is_mended)
 tributary_gate_cases(gate.managed_hosts system.managed_hosts
   system/test_managed_hosts.py::test_t10_switches_take_up_and_drop_hosted_jobs_while_they_run
   system/test_managed_hosts.py::test_t10_hosts_that_cannot_be_are_refused_with_the_reason)

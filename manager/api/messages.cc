@@ -40,6 +40,15 @@ std::string behind(const config::Topology& topology, const config::TopologySwitc
   return "";
 }
 
+void fill_cables(const SwitchState& from, v1::Switch& to) {
+  to.mutable_wrong_cables()->Add(from.wrong_cables.begin(), from.wrong_cables.end());
+  if (!from.last.neighbours) return;
+  for (const Neighbour& neighbour : *from.last.neighbours)
+    for (v1::Port& port : *to.mutable_ports())
+      if (port.name() == neighbour.port)
+        port.set_heard(neighbour.system + "." + neighbour.its_port);
+}
+
 void fill(const Cluster::View& view, const config::TopologySwitch& from, v1::Switch& to) {
   const Admission& admission = view.service.admission();
   const std::string& name = from.config.name;
@@ -59,6 +68,7 @@ void fill(const Cluster::View& view, const config::TopologySwitch& from, v1::Swi
   }
   const auto at = view.switches.find(name);
   if (at == view.switches.end()) return;
+  fill_cables(at->second, to);
   to.set_connected(at->second.session != 0);
   to.set_version(at->second.program);
   const SwitchReport& last = at->second.last;
@@ -235,6 +245,14 @@ SwitchReport report_of(const v1::Report& from) {
     to.seats.emplace();
     for (const v1::HostSeat& seat : from.hosts().seats())
       if (to.seats->size() < kMostSeats) to.seats->push_back(seat_of(seat));
+  }
+  if (from.has_neighbours()) {
+    to.neighbours.emplace();
+    for (const v1::Neighbour& heard : from.neighbours().neighbours())
+      if (to.neighbours->size() < kMostPorts)
+        to.neighbours->push_back({bounded(heard.port(), kMostText),
+                                  bounded(heard.system(), kMostText),
+                                  bounded(heard.its_port(), kMostText)});
   }
   if (!from.has_lateness()) return to;
   to.lateness.emplace();

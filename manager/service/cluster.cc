@@ -1,5 +1,6 @@
 #include "manager/service/cluster.h"
 
+#include <algorithm>
 #include <array>
 #include <boost/algorithm/string/join.hpp>
 #include <cstdio>
@@ -217,6 +218,10 @@ bool Cluster::report(const std::string& node, std::uint64_t session, SwitchRepor
     if (!last.lateness) state.last.lateness = std::move(before.lateness);
     if (!last.seats) state.last.seats = before.seats;
     if (!last.load) state.last.load = before.load;
+    if (!last.neighbours)
+      state.last.neighbours = std::move(before.neighbours);
+    else
+      judge_cables(node, state);
     const bool news = before.applied != last.applied || before.jobs != last.jobs ||
                       before.problem != last.problem || before.seats != last.seats;
     if (!last.problem.empty() && before.problem != last.problem)
@@ -232,6 +237,16 @@ bool Cluster::report(const std::string& node, std::uint64_t session, SwitchRepor
     if (news) refresh();
     return true;
   });
+}
+
+void Cluster::judge_cables(const std::string& node, SwitchState& state) {
+  const auto is = wrong_cables(service_.admission().topology(), node, *state.last.neighbours);
+  const auto was = std::exchange(state.wrong_cables, is);
+  for (const std::string& wrong : is)
+    if (std::find(was.begin(), was.end(), wrong) == was.end())
+      tell({.kind = "cable", .reason = node + ": " + wrong});
+  if (is.empty() && !was.empty())
+    tell({.kind = "cable", .reason = node + ": its cables lead where the topology says"});
 }
 
 void Cluster::tell_exclusion(const Straggler& rank, bool excluded) {

@@ -34,7 +34,7 @@ struct Event {
   std::uint64_t sequence = 0;
   std::int64_t time_ms = 0;  // since 1970, UTC
   std::string kind = {};     // an outcome's name, or running, switch, drain, store, straggler,
-                             // stray, topology
+                             // stray, topology, cable
   std::string job = {};
   std::string tenant = {};
   std::uint32_t id = 0;
@@ -101,6 +101,7 @@ class Cluster {
   void tell_strays();
   void advance_locked(Instant now);
   void refresh();
+  void judge_cables(const std::string& node, SwitchState& state);
   void judge_stragglers();
   void rank_hosts(Instant now);
   void tell_exclusion(const Straggler& rank, bool excluded);

@@ -11,6 +11,7 @@
 #include "manager/admission/admission.h"
 #include "manager/policy/hosts.h"
 #include "manager/policy/stragglers.h"
+#include "manager/topology/cabling.h"
 
 namespace tributary::manager {
 
@@ -24,12 +25,14 @@ struct SwitchReport {
   std::optional<std::vector<Lateness>> lateness;
   std::optional<std::vector<HostSeat>> seats;  // of the jobs whose root it is
   std::optional<std::uint64_t> load;           // bytes per second, in and out of its ports
+  std::optional<std::vector<Neighbour>> neighbours;
 };
 
 struct SwitchState {
   std::uint64_t session = 0;  // of the agent that speaks for it; 0: none does
   std::string program;
   SwitchReport last;  // its agent's last report
+  std::vector<std::string> wrong_cables;
 };
 
 enum class Phase : std::uint8_t { queued, starting, running };

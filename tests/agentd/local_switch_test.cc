@@ -45,6 +45,7 @@ struct FakeSwitch {
     if (request["what"] == "stragglers") return stragglers;
     if (request["what"] == "hosts") return hosts;
     if (request["what"] == "ports") return ports;
+    if (request["what"] == "lldp") return lldp;
     if (version.term == 0) return Json::array();
     return Json::array({Json{{"term", version.term}, {"revision", version.revision}}});
   }
@@ -52,6 +53,7 @@ struct FakeSwitch {
   Json stragglers = Json::array();
   Json hosts = Json::array();
   Json ports = Json::array();
+  Json lldp = Json::array();
   std::optional<Json> nonsense;  // the answer to every question
   bool away = false;
   std::string refusal;
@@ -302,6 +304,20 @@ TEST(LocalSwitch, T11_SaysWhatPassesItsPortsPerSecond) {
   bed.now = bed.now + Duration::seconds(2);
   bed.fake.ports = ports(10, 10);
   EXPECT_EQ(bed.local.step().load, std::nullopt) << "the switch has begun anew";
+}
+
+TEST(LocalSwitch, T20_SaysWhomItsPortsHearAtEachLook) {
+  Bed bed;
+  bed.local.look();
+  bed.fake.lldp = Json::array(
+      {Json{{"port", "up"}, {"system", "root"}, {"its_port", "a"}}, Json{{"port", "p0"}}});
+  EXPECT_EQ(bed.local.step().neighbours,
+            (std::vector<manager::Neighbour>{{"up", "root", "a"}, {"p0", "", ""}}));
+  EXPECT_EQ(bed.local.step().neighbours, std::nullopt) << "as before";
+  bed.fake.lldp = Json::array();
+  std::optional<std::vector<manager::Neighbour>> heard;
+  while (!heard) heard = bed.local.step().neighbours;
+  EXPECT_TRUE(heard->empty());
 }
 
 TEST(LocalSwitch, OneThatIsAwayIsNoRefusal) {

@@ -71,6 +71,15 @@ v1::SwitchMessage message_of(const manager::SwitchReport& from) {
       one.set_chosen(seat.chosen);
     }
   }
+  if (from.neighbours) {
+    v1::Neighbours& heard = *to.mutable_neighbours();
+    for (const manager::Neighbour& neighbour : *from.neighbours) {
+      v1::Neighbour& one = *heard.add_neighbours();
+      one.set_port(neighbour.port);
+      one.set_system(neighbour.system);
+      one.set_its_port(neighbour.its_port);
+    }
+  }
   if (from.lateness) {
     v1::Children& children = *to.mutable_lateness();
     for (const manager::Lateness& child : *from.lateness) fill(child, *children.add_children());

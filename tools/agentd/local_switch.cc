@@ -154,6 +154,13 @@ std::vector<manager::HostSeat> LocalSwitch::seats() {
   return all;
 }
 
+std::vector<manager::Neighbour> LocalSwitch::neighbours() {
+  std::vector<manager::Neighbour> all;
+  for (const Json& row : ask_({{"command", "show"}, {"what", "lldp"}}))
+    all.push_back({word(row, "port"), word(row, "system"), word(row, "its_port")});
+  return all;
+}
+
 // Bytes per second since the look before; absent in between, at the first one, and where counters
 // began anew.
 std::optional<std::uint64_t> LocalSwitch::load() {
@@ -236,6 +243,7 @@ manager::SwitchReport LocalSwitch::step() {
     report.seats = seats();
   }
   report.load = load();
+  if (looks_++ % kStepsPerLook == 0) report.neighbours = neighbours();
   // Not for a manager that another one has followed.
   if (desired && report.applied <= desired->version) {
     if (report.lateness) exclusion_problem_ = exclude(*desired, *report.lateness);

@@ -51,6 +51,7 @@ class LocalSwitch {
   // The switch's answer to a request that it may refuse; empty: it did not.
   std::string refusal_of(const client::Json& request);
   std::vector<manager::HostSeat> seats();
+  std::vector<manager::Neighbour> neighbours();
   std::optional<std::uint64_t> load();
   std::string rank_hosts(const Desired& document, const std::vector<manager::HostSeat>& there);
 
@@ -62,7 +63,8 @@ class LocalSwitch {
   static constexpr Duration kBetweenLoads = Duration::seconds(2);
 
   std::string name_;
-  std::uint64_t steps_ = 0;
+  std::uint64_t steps_ = 0;  // with jobs
+  std::uint64_t looks_ = 0;
   std::string exclusion_problem_;  // of the latest look at the children
   std::string ranking_problem_;
   manager::HostOrders told_hosts_;  // to this switch, since it is there

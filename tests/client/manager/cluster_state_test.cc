@@ -25,6 +25,17 @@ TEST(ClusterState, ASwitchThatIsWell) {
   EXPECT_EQ(only(switch_row("A")).level, Level::ok);
 }
 
+TEST(ClusterState, T20_ACableThatLeadsElsewhere) {
+  Json sw = switch_row("A");
+  sw["wrong_cables"] = Json::array({"port up leads to B.up, and the topology says root.a"});
+  const auto found =
+      judge_cluster({{"term", "1"}, {"revision", "7"}, {"switches", Json::array({sw})}});
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[1].level, Level::error);
+  EXPECT_EQ(found[1].subject, "switch A");
+  EXPECT_EQ(found[1].state, "port up leads to B.up, and the topology says root.a");
+}
+
 TEST(ClusterState, WhatKeepsASwitchFromTakingJobs) {
   Json sw = switch_row("A");
   sw["revision"] = "6";

@@ -15,6 +15,7 @@ Json switch_row(const char* name, int id, const char* parent, bool connected) {
 TEST(TopologyText, IsATree) {
   Json problem = switch_row("B", 3, "root", true);
   problem["problem"] = "no room\x1b";
+  problem["wrong_cables"] = Json::array({"port up leads to A.p0, and the topology says root.p1"});
   const Json topology = {{"switches", Json::array({switch_row("root", 1, "", true),
                                                    switch_row("A", 2, "root", false), problem})},
                          {"workers", Json::array({Json{{"name", "w0"},
@@ -26,7 +27,8 @@ TEST(TopologyText, IsATree) {
             "root  id 1, connected, slots 64/128, bytes 1000/2000, revision 7\n"
             "|- A  id 2, no agent, slots 64/128, bytes 1000/2000\n"
             "|  `- w0  at p0, drained, runs x y\n"
-            "`- B  id 3, connected, slots 64/128, bytes 1000/2000, revision 7: no room?\n");
+            "`- B  id 3, connected, slots 64/128, bytes 1000/2000, revision 7: no room?; port up "
+            "leads to A.p0, and the topology says root.p1\n");
 }
 
 }  // namespace

@@ -48,6 +48,17 @@ TEST(Messages, T11_SeatsAndLoadsAreAsTheAgentSaysThem) {
                                            .chosen = "gone"}));
 }
 
+TEST(Messages, T20_NeighboursAreAsTheAgentSaysThem) {
+  v1::Report from;
+  EXPECT_FALSE(report_of(from).neighbours) << "as before";
+  v1::Neighbour& heard = *from.mutable_neighbours()->add_neighbours();
+  heard.set_port("up");
+  heard.set_system(std::string(5000, 'r'));
+  heard.set_its_port("a");
+  EXPECT_EQ(report_of(from).neighbours,
+            (std::vector<Neighbour>{{"up", std::string(64, 'r'), "a"}}));
+}
+
 // Half a character makes an answer that no client takes, for all that it lists.
 TEST(Messages, LongTextsAreCutBetweenCharacters) {
   std::string text;

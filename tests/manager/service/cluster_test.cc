@@ -230,6 +230,29 @@ TEST(ClusterTimed, T11_HostsAreRankedByWhatSwitchesReportAndAnewWhenOneGoes) {
   EXPECT_EQ(bed.kinds().back(), "host");
 }
 
+TEST(ClusterTimed, T20_ACableThatLeadsElsewhereIsToldOnceAndWhenItIsMended) {
+  Bed bed;
+  const std::uint64_t session = bed.cluster.attend(Bed::registration("A"), bed.now);
+  const auto hear = [&](std::optional<std::vector<Neighbour>> heard) {
+    SwitchReport report;
+    report.neighbours = std::move(heard);
+    bed.cluster.report("A", session, report, bed.now);
+    std::vector<std::string> told;
+    bed.cluster.look([&](const Cluster::View& view) {
+      for (const Event& event : view.events)
+        if (event.kind == "cable") told.push_back(event.reason);
+    });
+    return told;
+  };
+  const std::string wrong = "A: port up leads to root.p1, and the topology says root.p0";
+  EXPECT_THAT(hear(std::nullopt), ElementsAre());
+  EXPECT_THAT(hear({{{"up", "root", "p1"}}}), ElementsAre(wrong));
+  EXPECT_THAT(hear(std::nullopt), ElementsAre(wrong));
+  EXPECT_THAT(hear({{{"p0", "host", "eth0"}, {"up", "root", "p1"}}}), ElementsAre(wrong));
+  EXPECT_THAT(hear({{{"up", "root", "p0"}}}),
+              ElementsAre(wrong, "A: its cables lead where the topology says"));
+}
+
 TEST(ClusterTimed, MembersThatAreThereRenewTheLease) {
   Bed bed;
   bed.cluster.submit(request("one", 5, "lease: 10s\n"), "f", bed.now);

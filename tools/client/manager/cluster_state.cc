@@ -41,6 +41,12 @@ void judge_version(const Json& sw, Findings& found) {
                    "install one version on all nodes, and restart tributary-agentd there"});
 }
 
+void judge_cables(const Json& sw, Findings& found) {
+  for (const Json& wrong : sw.value("wrong_cables", Json::array()))
+    found.push_back({Level::error, "switch " + text(sw, "name"), harmless(wrong.get<std::string>()),
+                     "move the cable, or mend the topology; jobs over this link get no data"});
+}
+
 Finding judge_job(const Json& job) {
   const std::string subject = "job " + text(job, "name");
   const std::string waits_for = text(job, "waits_for");
@@ -82,6 +88,7 @@ Findings judge_cluster(const Json& topology) {
   for (const Json& sw : topology.value("switches", Json::array())) {
     found.push_back(judge_switch(sw, version));
     judge_version(sw, found);
+    judge_cables(sw, found);
   }
   for (const Json& worker : topology.value("workers", Json::array()))
     if (worker.value("drained", false))

@@ -16,6 +16,8 @@ std::string switch_line(const Json& sw) {
                      text(sw, "bytes_used") + "/" + text(sw, "bytes");
   if (sw["connected"].get<bool>()) line += ", revision " + text(sw, "revision");
   if (const std::string problem = text(sw, "problem"); !problem.empty()) line += ": " + problem;
+  for (const Json& wrong : sw.value("wrong_cables", Json::array()))
+    line += "; " + harmless(wrong.get<std::string>());
   return line;
 }
 
