@@ -86,7 +86,7 @@ class Membership {
                                            Instant now) const;
   // The rank that has just joined is of this run.
   void take_run(std::uint32_t rank, std::uint64_t run);
-  // Of the ranks that wait; 0: unknown.
+  // The run of the ranks that wait; 0: unknown.
   [[nodiscard]] std::uint64_t run() const;
   // `size`: the ranks that the sender counts; 0 where the job is never resized.
   Join join(std::uint32_t rank, std::uint64_t nonce, const Endpoint& from, Instant now,

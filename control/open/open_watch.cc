@@ -14,6 +14,8 @@ namespace {
 // Ranks repeat their JOIN every tenth of a second.
 constexpr std::chrono::milliseconds kOpenLookPeriod(100);
 constexpr Duration kBetweenLines = Duration::seconds(1);
+// Each is a change of the configuration, which others wait for; the rest ask again.
+constexpr std::size_t kMostPerLook = 8;
 
 std::string job_text(std::uint32_t job) {
   return "job " + std::to_string(job);
@@ -42,7 +44,9 @@ void OpenWatch::look(Instant now) {
     }
   }
   desk_.allow(open.ids);
-  for (const aggregator::OpenRequest& request : desk_.take(now)) consider(request, now);
+  const std::vector<aggregator::OpenRequest> requests = desk_.take(now);
+  for (std::size_t i = 0; i < std::min(requests.size(), kMostPerLook); ++i)
+    consider(requests[i], now);
   end(book_.silent(signs, open.lease, now), open.lease);
 }
 

@@ -127,7 +127,7 @@ class ExtensionWriter {
 
   bool add_missing_ids(std::span<const std::uint32_t> ids);
   bool add_nonce(std::uint64_t nonce);
-  // Of JOIN: what is equal on all ranks of one start of a program, and differs from start to start.
+  // JOIN: a number of all ranks of one start of a program, and another at the next start.
   bool add_run_id(std::uint64_t run_id);
   bool add_target_rank(std::uint32_t rank);
   bool add_crc32c_placeholder();

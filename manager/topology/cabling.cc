@@ -11,7 +11,7 @@ std::string text_of(const std::string& node, const std::string& port) {
   return node + "." + port;
 }
 
-// What the topology has at a port: the other ends of its links, or who is attached there.
+// The other ends of the links that the topology has at a port, or who is attached there.
 std::vector<std::string> ends_at(const config::Topology& topology, const config::TopologySwitch& sw,
                                  const std::string& port) {
   std::vector<std::string> ends;

@@ -8,7 +8,7 @@
 
 namespace tributary::manager {
 
-// What a switch has heard at one of its ports.
+// A neighbour that a switch has heard at one of its ports.
 struct Neighbour {
   std::string port;      // its own
   std::string system;    // the neighbour's name

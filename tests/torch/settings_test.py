@@ -2,6 +2,7 @@
 
 import os
 import re
+import threading
 import time
 from contextlib import ExitStack, contextmanager
 
@@ -114,7 +115,7 @@ def test_a_run_waits_until_processes_of_another_one_have_gone(directory):
         end = time.monotonic() + LIMIT_S
         while not any(told.match(line) for line in new_ranks.said(0)):
             assert time.monotonic() < end, new_ranks.said(0)
-            time.sleep(0.05)
+            threading.Event().wait(0.05)
         old_ranks.kill(1)
         new.join(1)
         for rank in range(2):

@@ -94,7 +94,7 @@ struct Options {
   std::uint32_t nodes = 0;
   std::uint32_t window = 0;
   std::uint32_t chunk_bytes = 0;
-  // Of all ranks of one start of a program; see tributary_options.
+  // A name of this start of the program; see tributary_options.
   std::string run = {};
 };
 

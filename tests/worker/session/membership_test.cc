@@ -72,9 +72,8 @@ TEST_F(MembershipTest, ThereIsSomethingToLeaveOnlyWhereTheSwitchHoldsThisRank) {
 }
 
 TEST_F(MembershipTest, RefusalsThatALeaseOrAnotherSwitchMendsAreNotFinal) {
-  for (const Reason reason :
-       {Reason::sender_mismatch, Reason::configuration_changed, Reason::other_run,
-        Reason::planes_mismatch})
+  for (const Reason reason : {Reason::sender_mismatch, Reason::configuration_changed,
+                              Reason::other_run, Reason::planes_mismatch})
     EXPECT_TRUE(membership.refuse(packet(PacketType::nack, 0, reason)));
   EXPECT_EQ(membership.last_refusal().reason, Reason::planes_mismatch);
   membership.wait();

@@ -217,7 +217,7 @@ TEST_F(SessionTest, A2_JoinGoesOnWhileTwoSwitchesHaveDifferentNumbersOfPlanes) {
                         "allowed: one number (jobs[].planes) in a tree"));
 }
 
-// Ranks of an earlier start of the program may go; until then, and at the end, one of them is named.
+// Ranks of an earlier start may go; until then, and at the end, one of them is named.
 TEST_F(SessionTest, Rule1_JoinNamesItsRunAndGoesOnWhileAnotherOneWaits) {
   options.run_id = 0x5151;
   create();
@@ -239,8 +239,9 @@ TEST_F(SessionTest, Rule1_JoinNamesItsRunAndGoesOnWhileAnotherOneWaits) {
   run_for(options.join_timeout);
   ASSERT_EQ(session->state(), SessionState::failed);
   EXPECT_EQ(session->failure()->reason, wire::Reason::other_run);
-  EXPECT_THAT(session->failure()->text,
-              HasSubstr("rank 2 waits at 10.0.0.2 UDP port 4000 for ranks of another run; allowed"));
+  EXPECT_THAT(
+      session->failure()->text,
+      HasSubstr("rank 2 waits at 10.0.0.2 UDP port 4000 for ranks of another run; allowed"));
 }
 
 TEST_F(SessionTest, JoinTimeoutOfABoundRankSaysSo) {
