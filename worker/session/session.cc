@@ -121,6 +121,7 @@ void Session::poll(Instant now, SendBatch& batch) {
   }
   fail_overdue_op(now);
   if (options_.ends_in_silence) fail_in_silence(now);
+  fail_in_silent_drain(now);
   if (state_ != SessionState::running) return;
   send_queued(now, batch);
   send_probes(now, batch);
@@ -147,7 +148,7 @@ Instant Session::next_wakeup() const {
   if (answer_due_) return last_sent_;
   Instant at = last_sent_ + Duration::ms(start_.lease_ms) / 3;
   if (wants_drain_ && !drain_) at = std::min(at, want_at_);
-  at = std::min(at, flights_.next_timer());
+  at = std::min({at, flights_.next_timer(), drain_silent_at()});
   if (!ops_.empty()) at = std::min(at, op_deadline_);
   if (options_.ends_in_silence && asked_since_)
     at = std::min(at, *asked_since_ + Duration::ms(start_.lease_ms));

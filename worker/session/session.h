@@ -167,6 +167,9 @@ class Session {
   void on_drain(const wire::Drain& said);
   void answer_drain(SendBatch& batch);
   void ask_for_drain(Instant now, SendBatch& batch);
+  [[nodiscard]] Duration drain_silence() const;
+  [[nodiscard]] Instant drain_silent_at() const;
+  void fail_in_silent_drain(Instant now);
 
   // session_receive.cc
   void on_packet_running(const wire::Packet& packet, Instant now);

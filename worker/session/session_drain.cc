@@ -36,6 +36,23 @@ void Session::on_drain(const wire::Drain& said) {
   answer_due_ = false;
 }
 
+Duration Session::drain_silence() const {
+  constexpr Duration kLeast = Duration::seconds(2);  // of a dozen questions one comes
+  return std::max(kLeast, Duration::ms(start_.lease_ms));
+}
+
+// The switch repeats its question until it says after which op the epoch ends, and calls wait for
+// that. With no op open, nothing else would notice that it has died.
+Instant Session::drain_silent_at() const {
+  if (!drain_ || ends() || !last_heard_) return Instant::max();
+  return *last_heard_ + drain_silence();
+}
+
+void Session::fail_in_silent_drain(Instant now) {
+  if (now >= drain_silent_at())
+    fail(fell_silent(options_.job, drain_silence(), options_.switch_name));
+}
+
 void Session::ask_for_drain(Instant now, SendBatch& batch) {
   constexpr Duration kPeriod = Duration::ms(20);
   if (!wants_drain_ || drain_ || now < want_at_ || batch.full()) return;

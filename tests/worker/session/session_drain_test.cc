@@ -9,6 +9,7 @@ namespace tributary::worker {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using wire::DrainStep;
 using wire::PacketType;
@@ -92,6 +93,32 @@ TEST_F(SessionDrainTest, Rule22_WhatDoesNotFitIsDropped) {
   hear(DrainStep::end, 1);
   EXPECT_TRUE(session->ends());
   EXPECT_EQ(session->counters().drops.total(), 5u);
+}
+
+// Its next call waits for the answer, and no op that is open has a timeout.
+TEST_F(SessionDrainTest, O1_ASwitchThatAsksAndDiesIsNoticed) {
+  start(start_info());
+  const Duration lease = Duration::ms(start_info().lease_ms);
+  hear(DrainStep::ask);
+  for (int beat = 0; beat < 20; ++beat) {
+    run_for(lease / 2);
+    hear(DrainStep::ask);
+    ASSERT_EQ(session->state(), SessionState::running) << "it repeats its question";
+  }
+  run_for(lease - Duration::ms(10));
+  EXPECT_EQ(session->state(), SessionState::running);
+  run_for(Duration::ms(20));
+  ASSERT_EQ(session->state(), SessionState::failed);
+  EXPECT_THAT(session->failure()->text, HasSubstr("udp://10.0.0.1 did not answer for 3 s"));
+  EXPECT_EQ(session->failure()->reason, wire::Reason::parent_lost);
+}
+
+TEST_F(SessionDrainTest, O1_AfterTheEndOfTheEpochIsKnownSilenceIsNoFault) {
+  start(start_info());
+  hear(DrainStep::ask);
+  hear(DrainStep::end, 3);
+  run_for(Duration::ms(start_info().lease_ms) * 3);
+  EXPECT_EQ(session->state(), SessionState::running);
 }
 
 TEST_F(SessionDrainTest, Rule22_ARankWithAModelRefuses) {
