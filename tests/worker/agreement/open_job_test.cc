@@ -11,11 +11,6 @@ using ::testing::HasSubstr;
 using wire::PacketType;
 using wire::Reason;
 
-std::optional<wire::OpenJob> brought_by(const Sent& join) {
-  const auto found = wire::find_extension(join.extensions, wire::ExtensionType::open_job);
-  return found ? wire::read_open_job(*found) : std::nullopt;
-}
-
 class SessionOpenTest : public SessionTest {
  protected:
   void open(const OpenOptions& open, std::uint32_t rank = 1, std::uint32_t size = 4) {
@@ -27,7 +22,9 @@ class SessionOpenTest : public SessionTest {
   }
   std::optional<wire::OpenJob> brought() {
     const auto joins = drain();
-    return joins.size() == 1 ? brought_by(joins[0]) : std::nullopt;
+    if (joins.size() != 1) return std::nullopt;
+    const auto found = wire::find_extension(joins[0].extensions, wire::ExtensionType::open_job);
+    return found ? wire::read_open_job(*found) : std::nullopt;
   }
   void refuse(Reason why, std::uint32_t origin = 0, std::uint32_t slot = 0, std::uint32_t op = 0,
               std::uint32_t chunk = 0) {
