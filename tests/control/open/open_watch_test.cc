@@ -34,6 +34,8 @@ config::SwitchConfig file(Duration lease) {
   config::SwitchConfig config = null_config();
   config.open_jobs.ids = {1000, 1009};
   config.open_jobs.jobs = 1;
+  config.open_jobs.megabytes = 8;
+  config.memory.reserve_megabytes = 8;
   config.open_jobs.lease = lease;
   return config;
 }
