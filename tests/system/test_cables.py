@@ -5,13 +5,13 @@ import signal
 import yaml
 from manager_bed import started_cluster, tree
 
-LLDP = {"lldp": {"enabled": True, "interval": "1s"}}
+LLDP = {"enabled": True, "interval": "1s"}
 
 
 def test_t20_exchanged_cables_are_named_until_the_topology_is_mended(make_tree, tmp_path):
     own = tree()
     for switch in own["switches"]:
-        switch["forwarding"] = LLDP
+        switch["forwarding"] = {"lldp": dict(LLDP)}
     file = tmp_path / "tree.yaml"
     file.write_text(yaml.safe_dump(own))
     bed = make_tree(file, assigned=True)

@@ -58,9 +58,10 @@ run: equal on all ranks of one start of a program, and another at its next start
 open: the switch need not have the job (switch.open_jobs), and learns it from its ranks. "inline": from
     each rank as it joins. "control": from the first unit of each node, and the others wait. "wait":
     this rank brings nothing. None: the switch has the job.
-units, nodes: with open; rank r is unit r % units of node r // units. nodes None: size / units; both
-    None: one node.
-window, chunk_bytes: with open; chunks in flight, by default 64, and bytes of one, by default 1024.
+units: of a node, with open; rank r is unit r % units of node r // units.
+nodes: with open; None: size / units, and with units None: one node.
+window: chunks in flight, with open; None: 64.
+chunk_bytes: of a packet, with open; None: 1024.
 
 Raises ValueError for bad arguments, tributary.Error if the job cannot be joined. Ctrl-C works.)";
 
