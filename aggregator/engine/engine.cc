@@ -229,12 +229,23 @@ void Engine::Impl::abort_epoch(Job& job, wire::Reason reason, Outbox& out) {
   job.last_abort.reason = reason;
   job.last_abort.epoch = job.membership.epoch();
   if (job.drain.under_way()) job.drain.phase = Drain::Phase::failed;
+  if (!job.drain.paused_since) job.drain.paused_since = lost_since(job);
   send_abort(job, nullptr, out);
   send_farewell(job, out);
   if (job.membership.state() == JobState::running) record_abort(job);
   job.membership.abort();
   clear_shards(job);
   job.counters.members.set(0);
+}
+
+// When ranks that retry began to wait: what a lapsed lease ends stood still from the last sign of
+// life on.
+Instant Engine::Impl::lost_since(const Job& job) const {
+  Instant since = std::max(looked_at, job.epochs->latest());
+  if (job.last_abort.reason != wire::Reason::lease_expired) return since;
+  for (const Member& m : job.membership.all())
+    if (m.present) since = std::min(since, m.last_seen);
+  return since;
 }
 
 void Engine::Impl::abort_for(const Shard& shard, Outbox& out) {

@@ -27,13 +27,14 @@ void Engine::Impl::record(Job& job, EpochRecord record) {
   job.epochs->add(record);
 }
 
-void Engine::Impl::record_begin(Job& job, bool resumes, Instant now) {
+void Engine::Impl::record_begin(Job& job, const wire::Resumption& from, bool paused, Instant now) {
   EpochRecord begun;
   begun.what = EpochRecord::What::began;
   begun.at = now;
   begun.count = static_cast<std::uint16_t>(job.child_map.workers());
-  begun.resumes = resumes;
-  if (resumes)
+  begun.resumes = from.resumes() && paused;
+  begun.retries = begun.resumes && from.retries();
+  if (begun.resumes)
     begun.pause = Duration::ns(static_cast<std::int64_t>(job.counters.last_pause_ns.get()));
   record(job, begun);
 }
@@ -48,6 +49,7 @@ void Engine::Impl::record_abort(Job& job) {
   EpochRecord end;
   end.what = EpochRecord::What::aborted;
   end.reason = job.last_abort.reason;
+  end.by = job.last_abort.lost_switch;
   const auto& missing = job.last_abort.missing;
   end.count = static_cast<std::uint16_t>(missing.size());
   for (std::size_t i = 0; i < end.named().size(); ++i)

@@ -64,7 +64,8 @@ struct Engine::Impl {
 
   // engine_epochs.cc
   void record(Job& job, EpochRecord record);
-  void record_begin(Job& job, bool resumes, Instant now);
+  void record_begin(Job& job, const wire::Resumption& from, bool paused, Instant now);
+  [[nodiscard]] Instant lost_since(const Job& job) const;
   void record_end(Job& job, EpochRecord end);
   void record_abort(Job& job);  // for job.last_abort
   void record_leave(Job& job, bool drained);

@@ -270,9 +270,10 @@ Decision Engine::Impl::refuse_taken(Job& job, const wire::Packet& packet, const 
 
 void Engine::Impl::begin_epoch(Job& job, std::uint16_t epoch, std::uint32_t seq, Instant now,
                                Outbox& out) {
-  const bool resumes = job.drain.forming.resumes() && job.drain.paused_since;
+  const wire::Resumption from = job.drain.forming;
+  const bool paused = job.drain.paused_since.has_value();
   job.start_epoch(epoch, ++epochs_begun, now);
-  record_begin(job, resumes, now);
+  record_begin(job, from, paused, now);
   job.first_seq = seq;
   job.left_at_op = ShardJob::kNobodyLeft;
   std::vector<Endpoint>& peers = scratch_peers;

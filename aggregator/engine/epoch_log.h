@@ -29,7 +29,9 @@ struct EpochRecord {
   Instant at;                // of an end: up to 0.1 ms before it
   Duration pause;            // began, and resumes: how long callers waited
   std::uint32_t job = 0;
-  std::uint32_t by = 0;  // drained: id of the switch that wanted it, or wire::kByRanks
+  // drained: id of the switch that wanted it, or wire::kByRanks; aborted: of the one that is lost,
+  // or has another configuration, 0: none.
+  std::uint32_t by = 0;
   std::uint32_t op = 0;  // drained: how many ops the epoch had
   std::uint16_t epoch = 0;
   std::uint16_t count = 0;  // began: its ranks; aborted: the ranks that the abort names
@@ -37,6 +39,7 @@ struct EpochRecord {
   What what = What::began;
   std::uint8_t plane = 0;
   bool resumes = false;                      // began: its ranks go on from the epoch before
+  bool retries = false;                      // which they have lost
   wire::Reason reason = wire::Reason::none;  // aborted
 
   [[nodiscard]] std::span<const std::uint16_t> named() const {

@@ -30,13 +30,17 @@ std::string text_of(const EpochRecord& record) {
   switch (record.what) {
     case What::began:
       return epoch + " runs with " + std::to_string(record.count) + " ranks" +
-             (record.resumes ? ", which waited " + milliseconds_text(record.pause) : "");
+             (record.resumes ? ", which waited " + milliseconds_text(record.pause) +
+                                   (record.retries ? " after a loss" : " after a drain")
+                             : "");
     case What::left: return epoch + " is over: its ranks left";
     case What::drained:
       return epoch + " drained after " + std::to_string(record.op) + " ops, " +
              (record.by == wire::kByRanks ? "for another number of ranks"
                                           : "for a change of switch " + std::to_string(record.by));
-    case What::aborted: return epoch + " ended: " + wire::name_of(record.reason) + ranks_of(record);
+    case What::aborted:
+      return epoch + " ended: " + wire::name_of(record.reason) + ranks_of(record) +
+             (record.by != 0 ? "; switch " + std::to_string(record.by) : "");
   }
   return epoch;
 }

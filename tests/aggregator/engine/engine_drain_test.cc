@@ -130,7 +130,7 @@ TEST_F(EngineDrainTest, Rule22_RanksLeaveByTheirJoinAndTheNextEpochBegins) {
   EXPECT_EQ(records[1].epoch, before);
   EXPECT_EQ(records[1].op, 1u);
   EXPECT_EQ(records[2].what, EpochRecord::What::began);
-  EXPECT_TRUE(records[2].resumes && !records[0].resumes);
+  EXPECT_TRUE(records[2].resumes && !records[0].resumes && !records[2].retries);
   EXPECT_EQ(records[2].pause, Duration::ms(20));
   complete(0);
   EXPECT_EQ(sent_.at(0).elements<std::int32_t>(), (std::vector<std::int32_t>{6}));
@@ -160,6 +160,24 @@ TEST_F(EngineDrainTest, Rule23_ARetryEndsTheEpochThatRuns) {
   EXPECT_EQ(sent_.at(0).header.type, PacketType::start);
   EXPECT_EQ(counters().retries.get(), 1u);
   EXPECT_EQ(counters().pauses.count(), 1u);
+}
+
+TEST_F(EngineDrainTest, O1_APauseAfterALossBeginsWithTheLastSignOfLife) {
+  start(2);
+  now_ = now_ + Duration::ms(700);
+  deliver(header(PacketType::lease, 0), peer(0));
+  now_ = now_ + Duration::ms(400);
+  expire();  // rank 1 has been silent for 1.1 s
+  EXPECT_EQ(sent_.at(0).header.reason, Reason::lease_expired);
+  now_ = now_ + Duration::ms(100);
+  retry(0, 1);
+  retry(1, 1);
+  EXPECT_EQ(sent_.at(0).header.type, PacketType::start);
+  EXPECT_EQ(counters().last_pause_ns.get(), 1'200'000'000u);
+  const auto records = engine_->epoch_records(0).records;
+  ASSERT_EQ(records.size(), 3u);
+  EXPECT_TRUE(records[2].resumes && records[2].retries);
+  EXPECT_EQ(records[2].pause, Duration::ms(1200));
 }
 
 TEST_F(EngineDrainTest, Rule23_RanksThatGoOnFromADrainHaveToRetryWithTheOthers) {

@@ -100,8 +100,22 @@ TEST_F(Lines, TellOfDrainsAndHowLongRanksWaited) {
   EXPECT_THAT(
       look(),
       ElementsAre("notice 1: 'train' epoch 7 drained after 42 ops, for a change of switch 201",
-                  "notice 1: 'train' epoch 8 runs with 4 ranks, which waited 12.3 ms",
+                  "notice 1: 'train' epoch 8 runs with 4 ranks, which waited 12.3 ms after a drain",
                   "notice 1: 'train' epoch 8 drained after 0 ops, for another number of ranks"));
+}
+
+TEST_F(Lines, TellWhichSwitchIsLostAndThatRanksRetry) {
+  abort(7, wire::Reason::lease_expired, {2});
+  epochs_.back().record.by = 240;
+  EpochRecord& begun = add(What::began, 8);
+  begun.count = 4;
+  begun.resumes = begun.retries = true;
+  begun.pause = Duration::ms(1200);
+  EXPECT_THAT(
+      look(),
+      ElementsAre(
+          "error 1: 'train' epoch 7 ended: lease-expired; rank(s) 2; switch 240",
+          "notice 1: 'train' epoch 8 runs with 4 ranks, which waited 1200.0 ms after a loss"));
 }
 
 TEST_F(Lines, SayHowManyAreLeftOut) {
