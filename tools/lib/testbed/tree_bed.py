@@ -144,11 +144,20 @@ class TreeBed:
         """The output of `tributary reload` of a switch; an assertion error if it refuses."""
         return self.client(switch, "reload")
 
+    def reload_at_once(self, switches):
+        """The same of several, which begin together."""
+        with contextlib.ExitStack() as clients:
+            started = [clients.enter_context(self._client(name, "reload")) for name in switches]
+            return [process.check_exit(_READY_S).text() for process in started]
+
     def client(self, node, command, *words):
         """The output of a command for a switch or server; an assertion error if it refuses."""
-        line = [binary(self.build, "tributary"), command, *words, "--socket", self.socket(node)]
-        with Process(self.loop, f"{command} {node}", line, self.run / "client.log") as process:
+        with self._client(node, command, *words) as process:
             return process.check_exit(_READY_S).text()
+
+    def _client(self, node, command, *words):
+        line = [binary(self.build, "tributary"), command, *words, "--socket", self.socket(node)]
+        return Process(self.loop, f"{command} {node}", line, self.run / f"client-{node}.log")
 
     def socket(self, node):
         return self.run / f"{node}.sock"
