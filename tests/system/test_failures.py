@@ -69,6 +69,9 @@ def test_a_killed_memif_rank_is_missed_at_once(make_bed, launch, forks):
     for worker in workers[:2]:
         error = worker.fail()
         assert (error["reason"], error["missing_ranks"]) == ("lease-expired", [2]), error
+    bed.loop.wait(
+        lambda: [port["link"] for port in bed.switch.show("ports")] == ["listening"] * 3, 30, "no client is left"
+    )
     for worker in launcher.start([SMALL]):
         worker.finish()
     if forks:

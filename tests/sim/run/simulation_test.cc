@@ -365,12 +365,14 @@ INSTANTIATE_TEST_SUITE_P(All, DegradedScenario,
 // Rule 21: what lacks the ranks below a switch that is dead lacks no other (the checker knows who
 // sent in time).
 TEST(Simulation, T9_ADeadSwitchCostsOnlyTheRanksBelowIt) {
-  std::uint64_t degraded = 0;
-  under_seeds(committed("tree-degraded-crash"), 5, [&](const Outcome& outcome) {
-    degraded += times(outcome, EngineEvent::degraded);
-    EXPECT_GE(outcome.reach.fault_total(FaultKind::switch_crash), 1u);
-  });
-  EXPECT_GT(degraded, 20u);
+  for (const char* scenario : {"tree-degraded-crash", "tree-degraded-crash-direct"}) {
+    std::uint64_t degraded = 0;
+    under_seeds(committed(scenario), 5, [&](const Outcome& outcome) {
+      degraded += times(outcome, EngineEvent::degraded);
+      EXPECT_GE(outcome.reach.fault_total(FaultKind::switch_crash), 1u);
+    });
+    EXPECT_GT(degraded, 20u) << scenario;
+  }
 }
 
 // Found by a long simulation, when each rank's result lacked the other: ranks that disagree get an
