@@ -214,3 +214,25 @@ def test_rule1_ranks_of_two_runs_do_not_meet(make_bed, launch, loop):
     left_over.process.signal(signal.SIGKILL)
     for worker in second:
         worker.finish()
+
+
+@pytest.mark.parametrize(
+    ("ports", "how"), [("veth", "timeout"), ("memif", "SIGKILL"), ("veth", "SIGINT"), ("memif", "SIGTERM")]
+)
+def test_ranks_that_gave_up_while_joining_leave_no_ghosts(make_bed, launch, ports, how):
+    """One rank was forgotten. The next start has all of them, in another order, and meets at once."""
+    bed = make_bed(ports, 4, jobs=[Job(1, 4, options=PATIENT)])
+    launcher = launch(bed)
+    patience = 2.0 if how == "timeout" else 50.0
+    first = [launcher.start_rank(rank, 4, [SMALL], join_timeout=patience) for rank in (0, 1, 2)]
+    bed.loop.wait(
+        lambda: [row["present"] for row in bed.switch.show("members")] == [True] * 3 + [False], 30, "three wait"
+    )
+    for worker in first:
+        if how == "timeout":
+            assert worker.fail()["missing_ranks"] == [3]
+        else:
+            worker.process.signal(getattr(signal, how))
+            worker.process.wait_exit(30)
+    for worker in [launcher.start_rank(rank, 4, [SMALL]) for rank in (3, 0, 1, 2)]:
+        worker.finish()
