@@ -48,6 +48,17 @@ def test_a1_a_job_below_one_switch_ends_there(make_tree, launch_tree):
     exact(launcher.start(SHORT, job=1))
 
 
+def test_disagreement_is_told_to_every_rank_of_a_tree(make_tree, launch_tree):
+    """Rank 3, below B, adds up fewer elements: all are told of both counts, and that it is over."""
+    launcher = launch_tree(make_tree(FIVE))
+    plain = {"do": "allreduce", "count": 5_000, "dtype": "int32"}
+    for worker in launcher.start(lambda rank: [{**plain, "count": 4_000} if rank == 3 else plain]):
+        error = worker.fail()
+        assert error["reason"] == "op-mismatch", error
+        assert "4000" in error["text"] and "5000" in error["text"], error
+    exact(launcher.start(SHORT))
+
+
 def test_o12_bad_cables_everywhere(make_tree, launch_tree):
     """1 % dropped, duplicated and reordered, between switches too: every sum is exact."""
     bed = make_tree(FIVE, impairment=Impairment(BAD_NETWORK, seed=11))
