@@ -8,6 +8,7 @@ import os
 import random
 import signal
 
+import pytest
 from testbed.switch import Job
 from testbed.tree import TOP
 
@@ -34,10 +35,11 @@ def check(workers):
     assert all(len(bits) == 1 for bits in digests.values())
 
 
-def test_rule23_every_switch_of_a_tree_dies_in_turn(make_tree, launch_tree):
+@pytest.mark.parametrize("steps", [LONG, FLOATS], ids=["int32", "float32"])
+def test_rule23_every_switch_of_a_tree_dies_in_turn(make_tree, launch_tree, steps):
     dice = random.Random(int(os.environ.get("TRIBUTARY_SEED", "1")))
     bed = make_tree(TOP / "examples/hpcc-12.yaml", job_options={"lease": f"{LEASE_S:g}s"})
-    workers = launch_tree(bed).start(LONG, retry="ops")
+    workers = launch_tree(bed).start(steps, retry="ops")
     names = list(bed.topology.switches)
     for _ in range(int(os.environ.get("TRIBUTARY_ROUNDS", "1"))):
         dice.shuffle(names)
@@ -84,3 +86,22 @@ def test_rule23_a_rank_that_is_gone_is_named(make_bed, launch):
         assert error["reason"] == "lease-expired" and error["missing_ranks"] == [1], error
         assert "its ops were to be done again, but" in error["text"]
         assert "waiting for rank 1" in error["text"]
+
+
+def test_rule23_a_rank_that_does_not_retry_is_named_by_those_that_do(make_bed, launch):
+    bed = make_bed("veth", 3, jobs=[Job(1, 3, (("lease", f"{LEASE_S:g}s"),))])
+    launcher = launch(bed)
+    workers = [
+        launcher.start_rank(rank, 3, LONG, retry="none" if rank == 1 else "ops", retry_timeout=2.0)
+        for rank in range(3)
+    ]
+    for worker in workers:
+        wait_on(worker)
+    bed.switch.process.signal(signal.SIGKILL)
+    bed.switch.process.wait_exit(50)
+    bed.switch.start()
+    assert "its ops were to be done again" not in workers[1].fail()["text"]
+    for rank in (0, 2):
+        error = workers[rank].fail()
+        assert "its ops were to be done again, but" in error["text"], error
+        assert "waiting for rank 1" in error["text"], error

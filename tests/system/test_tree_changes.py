@@ -212,5 +212,6 @@ def test_a_bad_file_changes_nothing(bed, launch_tree):
         assert said in str(refused.value), refused.value
     file.write_text(good)
     assert "nothing changed" in bed.reload("A")
+    assert all(row["drains"] == 0 for row in bed.show("A", "jobs")), "a refusal comes before any drain"
     count = len(workers[0].of("progress"))
     workers[0].wait_event("progress", count + 5)
