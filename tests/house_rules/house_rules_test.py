@@ -6,6 +6,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import builds  # noqa: E402
+import classes  # noqa: E402
 import includes  # noqa: E402
 import requirements  # noqa: E402
 import sizes  # noqa: E402
@@ -38,6 +39,9 @@ class HouseRules(unittest.TestCase):
         for near in sizes.near_limits(self.texts):
             print(f"near a limit: {near}", file=sys.stderr)
         self.holds(sizes.check_folders)
+
+    def test_classes_can_be_entered(self):
+        self.holds(classes.check_classes)
 
     def test_dpdk_stays_in_the_dataplane(self):
         self.holds(includes.check_dpdk)

@@ -7,6 +7,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import builds  # noqa: E402
+import classes  # noqa: E402
 import includes  # noqa: E402
 import requirements  # noqa: E402
 import sizes  # noqa: E402
@@ -24,6 +25,36 @@ class Samples(unittest.TestCase):
 
     def accepts(self, check, path, text, **others):
         self.assertEqual(check({path: text, **others.get("others", {})}), [])
+
+    def test_classes(self):
+        def sizes(*others, **texts):
+            return dict(classes.class_sizes({"core/a.h": others[0], **texts}))
+
+        body = """class A final : public B {
+         public:
+          A() : b_{1}, c_(2) {}
+          explicit A(int x);  // ; two
+          [[nodiscard]] int f() const { return g({1, 2}); }
+          struct Inner { int x; int y = 3; };
+          enum class Kind : char { one, two };
+         private:
+          std::array<int, 2> both_{1, 2};
+          using Text = std::string;
+        };"""
+        self.assertEqual(sizes(body), {"core/a.h A": (7, 0), "core/a.h A::Inner": (2, 0)})
+        defines = {"core/a.cc": "A::A(int x) {}\n", "core/b.cc": "int A::f() {\n  A::g();\n}\n",
+                   "core/c.cc": "void h() {\n  A::g();\n}\n", "pool/d.cc": "int A::f() {}\n"}
+        self.assertEqual(sizes(body, **defines)["core/a.h A"], (7, 2))
+        larger, classes.LARGER = classes.LARGER, {}
+        self.finds(classes.check_classes, "core/a.h", "class A {" + " int x;" * 61 + "};")
+        self.accepts(classes.check_classes, "core/a.h", "class A {" + " int x;" * 60 + "};")
+        files = {f"core/{i}.cc": "int A::f() {}\n" for i in range(5)}
+        self.finds(classes.check_classes, "core/a.h", "class A { int f(); };", others=files)
+        classes.LARGER = {"core/a.h A": (70, 4)}
+        for members in (69, 71):
+            self.finds(classes.check_classes, "core/a.h", "class A {" + " int x;" * members + "};", others={
+                f"core/{i}.cc": "int A::f() {}\n" for i in range(4)})
+        classes.LARGER = larger
 
     def test_directions(self):
         rule = includes.check_directions
