@@ -81,6 +81,16 @@ def test_c4_a_value_that_is_none_of_the_task_is_not_taken(bed, value):
     assert killed_and_restarted(bed, cache=True) == PIECES - 2
 
 
+def test_c4_bytes_that_are_no_array_are_not_taken(bed, folder):
+    def damage(job, rank, name):
+        if name.endswith("/v=3"):
+            raise ValueError("magic string is not correct")
+
+    bed.jobs.before_get = damage
+    assert killed_and_restarted(bed, cache=True) == PIECES - 2
+    assert f"got 2 of {PIECES} pieces by name: magic string is not correct" in events(folder, VICTIM + 1)
+
+
 def test_c4_a_refused_put_is_a_warning_and_the_task_goes_on(bed, folder):
     def refuse(job, rank, name):
         if name.endswith("/v=5"):

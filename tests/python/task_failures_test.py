@@ -165,6 +165,28 @@ def test_c3_a_worker_is_killed_and_restarted(bed, rank, job, kind, after):
     assert first.result().rounds == quiet.rounds
 
 
+def test_c3_a_worker_that_is_restarted_is_given_no_result_of_another(bed):
+    """keep="worker": each delivers its own. Rank 1 dies when the others have theirs."""
+    states = []
+
+    def step(task, rank):
+        task.receive()
+        if not task.final:
+            task.submit(np.full(3, rank, np.int32))
+            task.next_round()
+        states.append((rank, task.state))
+        task.deliver(np.full(2, rank, np.int32))
+
+    bed.kill(SUM_JOB, 1, "all_gather", 2)
+    first = main(bed, criterion={"most_rounds": 1}, keep="worker")
+    members = bed.start(step)
+    members[1].raised(Killed)
+    members[1] = bed.start_one(step, 1)
+    everyone(members)
+    assert [one.tolist() for one in first.result().arrays] == [[0, 0], [1, 1], [2, 2]]
+    assert sorted(rank for rank, _ in states) == [0, 1, 1, 2] and all(state is None for _, state in states)
+
+
 @pytest.mark.parametrize("reason, text, calls", [
     ("unknown-job", "the switch has no such job", 1),
     ("sender-mismatch", "rank 0 is already here, from 10.0.0.1 UDP port 7", 1),

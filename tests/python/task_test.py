@@ -17,6 +17,7 @@ from task_bed import (
     main,
     same,
 )
+from tributary._task import meeting
 
 
 def test_c3_a_task_goes_out_and_its_result_comes_back(bed):
@@ -191,6 +192,23 @@ def test_c3_a_worker_that_cannot_write_is_named(bed):
     members[1].raised(OSError)
     for member in (first, members[0], members[2]):
         assert "rank 2 refused: [Errno" in str(member.raised(tributary.TaskError))
+
+
+def test_c3_a_worker_without_memory_is_named(bed, monkeypatch):
+    marked = 1 << 29
+    sink_of = meeting.Inbox.sink_of
+
+    def refuse(inbox, *arguments):
+        if inbox._memory_bytes == marked:
+            raise MemoryError
+        return sink_of(inbox, *arguments)
+
+    monkeypatch.setattr(meeting.Inbox, "sink_of", refuse)
+    first = main(bed)
+    members = [bed.start_one(descend, rank, memory_bytes=marked << (rank != 1)) for rank in range(WORKERS)]
+    members[1].raised(tributary.TaskTooLarge)
+    for member in (first, members[0], members[2]):
+        assert "rank 2 refused: no memory for the task's 5120 bytes" in str(member.raised(tributary.TaskError))
 
 
 def test_c3_a_criterion_that_never_holds(bed):

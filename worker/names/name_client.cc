@@ -297,9 +297,12 @@ void NameClient::send_segment(const Transfer& t, std::uint32_t segment, NameBatc
   put(batch, PacketType::put, text, &info, payload);
 }
 
-// A get learns from the first segment how many there are.
+// A get learns from the first segment how many there are. A put learns from its first whether the
+// name is taken: of two that race, one then writes none of the others.
 std::size_t NameClient::wanted_flights(const Transfer& t) {
-  const bool one = t.call->kind == NameCall::Kind::get && t.value.segments == 0;
+  const bool one = t.call->kind == NameCall::Kind::get
+                       ? t.value.segments == 0
+                       : t.left == segments_of(t.call->value.size(), t.segment_bytes);
   return one ? 1 : std::min<std::size_t>(kWindow, t.left);
 }
 

@@ -107,6 +107,7 @@ class TaskWorker {
   void share_round(Communicator& comm, const std::vector<task::Hello>& hellos);
   void give_task(Communicator& comm);
   void take_task(Communicator& comm, std::uint32_t root, bool by_name);
+  std::string make_inbox(const task::Manifest& manifest, const std::string& identity);
   [[nodiscard]] std::string why_refused(const task::Manifest& manifest,
                                         const std::string& identity) const;
   void give_result(Communicator& comm, std::uint32_t main, const std::vector<task::Hello>& hellos);

@@ -87,6 +87,17 @@ std::string TaskWorker::why_refused(const task::Manifest& manifest,
   return "";
 }
 
+// Empty: it is made. The others would wait for a worker that ends here.
+std::string TaskWorker::make_inbox(const task::Manifest& manifest, const std::string& identity) {
+  try {
+    inbox_.emplace(manifest.length, manifest.digest, manifest.piece_bytes);
+  } catch (const std::bad_alloc&) {
+    return "no memory for the task's " + std::to_string(manifest.length) + " bytes";
+  }
+  arriving_ = identity;
+  return "";
+}
+
 // `by_name`: in the sum job, whose switches may have the task in their caches.
 void TaskWorker::take_task(Communicator& comm, std::uint32_t root, bool by_name) {
   const auto encoded = task::receive_small(comm, root, true, task::kMostManifest);
@@ -99,10 +110,8 @@ void TaskWorker::take_task(Communicator& comm, std::uint32_t root, bool by_name)
   } catch (const std::invalid_argument& error) {
     refuse = error.what();
   }
-  if (refuse.empty() && task_.empty() && arriving_ != identity) {
-    inbox_.emplace(manifest.length, manifest.digest, manifest.piece_bytes);
-    arriving_ = identity;
-  }
+  if (refuse.empty() && task_.empty() && arriving_ != identity)
+    refuse = make_inbox(manifest, identity);
   const bool has_it = !task_.empty();
   if (by_name && manifest.cache && refuse.empty() && !has_it)
     task::get_pieces(comm, {options_.sums.job, identity, manifest}, *inbox_);
@@ -137,10 +146,11 @@ void TaskWorker::share_round(Communicator& comm, const std::vector<Hello>& hello
 }
 
 std::vector<std::byte> TaskWorker::encode_round() const {
-  // The state with which the round after the last one begins; the result after all of them.
+  // The state with which the round after the last one begins; after all of them the result, unless
+  // each worker has its own: that of one is no other's.
   const TaskArray* state = nullptr;
   if (result_array_)
-    state = &*result_array_;
+    state = manifest_->keep == "worker" ? nullptr : &*result_array_;
   else if (begun() && state_)
     state = &*state_;
   task::NamedArrays named;

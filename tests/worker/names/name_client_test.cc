@@ -180,6 +180,25 @@ TEST(NamesWorld, ARaceHasOneWinner) {
   }
 }
 
+// Of a value of many segments, no reader ever gets some of one and some of the other.
+TEST(NamesWorld, ARaceOfLongValuesHasOneWinner) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    NamesWorld world(seed, {50, 50, Duration::us(10), Duration::us(200)});
+    const std::string one = value_of(10'000, 1);
+    const std::string other = value_of(10'000, 2);
+    const auto a = world.put(0, "grad/v=1", one);
+    const auto b = world.put(2, "grad/v=1", other);
+    world.run();
+    ASSERT_NE(a->failure.has_value(), b->failure.has_value());
+    for (int rank = 0; rank < 4; ++rank) {
+      const auto got = world.get(rank, "grad/v=1");
+      world.run();
+      expect_value(*got, a->failure ? other : one);
+    }
+  }
+}
+
 // 5 % loss, 5 % duplicates, reordering: every value comes as it was put.
 TEST(NamesWorld, LossDuplicatesAndReordering) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {

@@ -45,7 +45,7 @@ def fetch(comm, task, manifest, sink, status):
     for index in range(begin, count):
         try:
             found = comm.get(_name_of(comm, task, index), timeout=_LIMIT_S)
-        except Error as error:
+        except (Error, ValueError) as error:  # the latter: bytes that are no array
             why = f": {error}"
             break
         size = pieces.HEAD.size + pieces.length_of(index, manifest.length, manifest.piece_bytes)

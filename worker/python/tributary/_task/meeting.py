@@ -52,6 +52,8 @@ def take(comm, root, inbox, by_name=False):
         sink = inbox.sink_of(encoded, manifest)
     except (ValueError, TaskError, OSError) as error:
         refuse = error
+    except MemoryError:
+        refuse = TaskTooLarge(f"no memory for the task's {manifest.length} bytes; allowed: receive(into=PATH)")
     if refuse is None and manifest.cache and by_name:
         inbox.fetch(comm, encoded, manifest)
     held = _ALL if isinstance(sink, pieces.Nowhere) else getattr(sink, "held", 0)

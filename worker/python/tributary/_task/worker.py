@@ -189,9 +189,10 @@ class Worker:
         )
 
     def _next_state(self):
-        """The state with which the round after the last one begins; the result after all of them."""
+        """The state with which the round after the last one begins; after all of them the result, unless
+        each worker has its own: that of one is no other's."""
         if self._result is not None:
-            return self._result[0]
+            return None if self._inbox.manifest.keep == "worker" else self._result[0]
         return self.rounds.state if self.rounds is not None and self.rounds.begun else None
 
     def _share_task(self, comm, hellos):
