@@ -190,7 +190,6 @@ void Receiver::receive() {
     const Instant at = now();
     const std::uint64_t time = unix_ns();
     const std::lock_guard lock(mutex_);
-    counters_.overrun = overruns_of(socket_);
     for (int i = 0; i < count; ++i) {
       const auto place = static_cast<std::size_t>(i);
       const auto datagram = std::span(batch->bytes[place]).first(batch->messages[place].msg_len);
@@ -211,7 +210,9 @@ void Receiver::receive() {
 void Receiver::with_table(const std::function<void(const telemetry::RecordTable&,
                                                    const ReceiverCounters&, Instant)>& look) const {
   const std::lock_guard lock(mutex_);
-  look(table_, counters_, now());
+  ReceiverCounters counters = counters_;
+  counters.overrun = overruns_of(socket_);
+  look(table_, counters, now());
 }
 
 }  // namespace tributary::telemetryd
