@@ -14,6 +14,18 @@ from testbed.tree import binary
 LIMIT_S = 50
 SWITCHES = ("root", "A", "B")
 WORKERS = ("a0", "a1", "a2", "b0", "b1")
+# A rank of job "train", whose place the manager says: MANAGER WORKER [REQUEST]; five of them sum.
+RANK = """
+import json, sys
+import numpy as np
+import tributary
+manager, worker, *request = sys.argv[1:]
+with tributary.init(manager=manager, job="train", worker=worker, request=(request or [None])[0],
+                    join_timeout=50.0) as communicator:
+    values = np.full(1000, communicator.rank + 1, np.int32)
+    communicator.allreduce(values).wait()
+    assert (values == 15).all(), values
+"""
 
 
 def switch(number, name, ports, **more):

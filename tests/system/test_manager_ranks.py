@@ -1,7 +1,7 @@
 """Ranks whose place a manager says (T20): in Python, C++ and C any rank asks, all learn where to join."""
 
 import pytest
-from manager_bed import LIMIT_S, WORKERS, managed_switches, started_cluster
+from manager_bed import LIMIT_S, RANK, WORKERS, managed_switches, started_cluster
 from testbed.tree import binary
 
 JOB = {"name": "train", "workers": 4, "arithmetic": "modular"}
@@ -15,19 +15,6 @@ def bed(make_tree, tmp_path):
 @pytest.fixture
 def cluster(bed, tmp_path):
     return started_cluster(bed, tmp_path)
-
-
-RANK = """
-import json, sys
-import numpy as np
-import tributary
-manager, worker, *request = sys.argv[1:]
-with tributary.init(manager=manager, job="train", worker=worker, request=(request or [None])[0],
-                    join_timeout=50.0) as communicator:
-    values = np.full(1000, communicator.rank + 1, np.int32)
-    communicator.allreduce(values).wait()
-    assert (values == 15).all(), values
-"""
 
 
 def test_any_rank_asks_and_all_learn_where_to_join(cluster, bed):

@@ -14,6 +14,7 @@ import pytest
 import yaml
 from manager_bed import (
     LIMIT_S,
+    RANK,
     SWITCHES,
     WORKERS,
     Authority,
