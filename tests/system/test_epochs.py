@@ -7,7 +7,6 @@ TRIBUTARY_SEED and TRIBUTARY_ROUNDS choose another run, or a longer one.
 
 import os
 import random
-import signal
 
 import pytest
 import yaml
@@ -145,21 +144,3 @@ def test_rule22_o1_parents_planes_and_settings_change_under_twelve_ranks(bed, la
         f"{max(row['pause_p99_us'] for row in rows) / 1000:.0f} ms; ops: median "
         f"{took[len(took) // 2] * 1000:.1f} ms, longest {took[-1] * 1000:.0f} ms"
     )
-
-
-def test_rule23_ranks_go_on_by_another_tree_when_a_switch_is_gone_for_good(bed, launch_tree):
-    """M1 dies and stays dead; its leaves get M2 above them. No op fails."""
-    workers = launch_tree(bed).start(LONG, retry="ops")
-    wait_on(workers, BETWEEN)
-    bed.switches["M1"].signal(signal.SIGKILL)
-    for leaf in LEAVES:
-        bed.topology.switches[leaf].update(parent="M2", uplink="upM2")
-    bed.write_file()
-    bed.reload_at_once([name for name in bed.topology.switches if name != "M1"])
-    wait_on(workers, BETWEEN)
-    for worker in workers:
-        assert worker.process.running, worker.events[-1]
-        done = worker.of("progress")
-        assert [op["op"] for op in done] == list(range(len(done)))
-        assert all(op["exact"] for op in done), f"rank {worker.rank}: a wrong sum"
-    assert max(row["retries"] for row in bed.show("root", "jobs")) > 0
