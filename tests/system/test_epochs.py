@@ -7,6 +7,7 @@ TRIBUTARY_SEED and TRIBUTARY_ROUNDS choose another run, or a longer one.
 
 import os
 import random
+import signal
 
 import pytest
 import yaml
@@ -14,6 +15,7 @@ import yaml
 LEAVES = ("A", "B", "C", "D")
 MIDDLE = ("M1", "M2")
 RANKS_OF_A_LEAF = 3
+LIMIT_S = 30
 BETWEEN = 40  # ops of each rank from one change to the next
 LONG = [{"do": "allreduce", "count": 5_000, "dtype": "int32", "repeat": 1_000_000, "seed": 6}]
 
@@ -144,3 +146,30 @@ def test_rule22_o1_parents_planes_and_settings_change_under_twelve_ranks(bed, la
         f"{max(row['pause_p99_us'] for row in rows) / 1000:.0f} ms; ops: median "
         f"{took[len(took) // 2] * 1000:.1f} ms, longest {took[-1] * 1000:.0f} ms"
     )
+
+
+def is_refused(bed, switch, reason):
+    return any(row["refused"] == reason for row in bed.show(switch, "tree"))
+
+
+def test_rule23_ranks_go_on_by_another_tree_when_a_switch_is_gone_for_good(bed, launch_tree):
+    """M1 dies and stays dead; its leaves get M2 above them, where the job then ends. The root reads
+    that first, and has no such job while the others still send their ranks there. No op fails.
+    """
+    workers = launch_tree(bed).start(LONG, retry="ops")
+    wait_on(workers, BETWEEN)
+    bed.switches["M1"].signal(signal.SIGKILL)
+    for leaf in LEAVES:
+        bed.topology.switches[leaf].update(parent="M2", uplink="upM2")
+    bed.write_file()
+    bed.reload("root")
+    bed.loop.wait(lambda: is_refused(bed, "M2", "unknown-job"), LIMIT_S, "M2 hears that its job is gone")
+    bed.reload_at_once(["M2", *LEAVES])
+    wait_on(workers, BETWEEN)
+    for worker in workers:
+        assert worker.process.running, worker.events[-1]
+        done = worker.of("progress")
+        assert [op["op"] for op in done] == list(range(len(done)))
+        assert all(op["exact"] for op in done), f"rank {worker.rank}: a wrong sum"
+    assert bed.show("root", "jobs") == [], "all ranks are below M2, where the job ends"
+    assert max(row["retries"] for row in bed.show("M2", "jobs")) > 0

@@ -171,5 +171,24 @@ TEST_F(SessionDrainTest, Rule22_ARefusalToGoOnIsFinalAndNamesTheCause) {
   }
 }
 
+// Switches read it one after the other.
+TEST_F(SessionDrainTest, Rule22_JoinOutlastsThatAJobHasMovedToOtherSwitches) {
+  options.resumes = {kId, 5};
+  create();
+  drain();
+  wire::ExtensionWriter w(room);
+  w.add_nonce(kNonce);
+  wire::Header h = from_switch(PacketType::nack);
+  h.epoch = 0;
+  h.reason = wire::Reason::unknown_job;
+  receive(h, &w);
+  EXPECT_EQ(session->state(), SessionState::joining);
+  EXPECT_FALSE(run_for(Duration::ms(100)).empty()) << "it says JOIN again";
+  run_for(options.join_timeout);
+  ASSERT_EQ(session->state(), SessionState::failed);
+  EXPECT_EQ(session->failure()->reason, wire::Reason::unknown_job);
+  EXPECT_THAT(session->failure()->text, HasSubstr("the switch has no such job"));
+}
+
 }  // namespace
 }  // namespace tributary::worker
