@@ -27,9 +27,10 @@ const Fields<TelemetryConfig>& telemetry_fields() {
       scalar("node_id", &T::node_id, integer<std::uint32_t>(0, 0xFFFFFFFE),
              "The switch's number in metadata and reports, unique in the domain. 0: telemetry is "
              "off."),
-      scalar("report_to", &T::report_to, listen_address(),
-             "Address of `tributary-telemetryd`, which gets the reports by UDP; required with "
-             "`node_id`."),
+      scalar(
+          "report_to", &T::report_to, listen_address(),
+          "Address of `tributary-telemetryd` (which has IPv4), for reports by UDP; required with "
+          "`node_id`."),
       scalar("key_file", &T::key_file, absolute_path(),
              "File of mode 0600 or 0640 with a key that the server has, too: each datagram of "
              "reports is "

@@ -14,6 +14,7 @@
 #include <system_error>
 #include <utility>
 
+#include "dataplane/frame/frame_pool.h"
 #include "telemetry/table/replay_guard.h"
 #include "telemetry/wire/report.h"
 
@@ -53,6 +54,9 @@ Report report_of(const ReportRecord& record) {
   report.inner_type = record.inner_type;
   report.inner = record.inner();
   report.intermediate = record.intermediate;
+  report.dropped = record.dropped;
+  const std::uint32_t queue = record.own.queue_occupancy;
+  report.congested = queue != telemetry::kUnknown24 && queue >= dataplane::kMarkBacklog;
   report.tracked = record.inner_bytes != 0;
   return report;
 }
@@ -88,9 +92,9 @@ std::size_t ReportSender::drain(std::uint8_t lcore, dataplane::LoopTelemetry& of
   std::size_t taken = 0;
   for (; taken < dataplane::kReportRingSize && of.ring().pop(record_); ++taken) {
     const Report report = report_of(record_);
-    if (writer.add(report, record_.own, record_.link_latency_ns)) continue;
+    if (writer.add(report, record_.own, record_.of_domain)) continue;
     end();
-    writer.add(report, record_.own, record_.link_latency_ns);
+    writer.add(report, record_.own, record_.of_domain);
   }
   end();
   return taken;

@@ -60,6 +60,32 @@ void keep_refused(Lane& lane, std::size_t taken) {
   }
 }
 
+// `waiting`: frames in front, as a frame is stamped or dropped.
+Departure departure(const Lane& lane, std::size_t waiting) {
+  const std::size_t behind =
+      lane.behind.size(TrafficClass::jobs) + lane.behind.size(TrafficClass::others);
+  return {.port = lane.index,
+          .mtu = static_cast<std::uint32_t>(lane.most_bytes - wire::kEthernetBytes),
+          .queue = static_cast<std::uint32_t>(waiting + behind),
+          .tx_bytes = lane.counters.tx_bytes.get()};
+}
+
+// Drops some of the frames that wait in front, from `first` on; those behind them close up.
+void drop_waiting(Lane& lane, std::size_t first, const LoopTelemetry::Burst& which) {
+  std::size_t kept = first;
+  for (std::size_t i = first; i < lane.waiting_count; ++i) {
+    rte_mbuf* const frame = lane.waiting[i];
+    if (i - first < which.size() && which[i - first]) {
+      drop(lane, frame, DropReason::no_mbuf);
+      continue;
+    }
+    lane.of_jobs[kept] = lane.of_jobs[i];
+    lane.waiting[kept++] = frame;
+  }
+  for (std::size_t i = kept; i < lane.waiting_count; ++i) lane.of_jobs.reset(i);
+  lane.waiting_count = kept;
+}
+
 }  // namespace
 
 void drop(Lane& lane, rte_mbuf* frame, DropReason reason) {
@@ -73,13 +99,13 @@ void Transmitter::send_with_care(Lane& lane, rte_mbuf* frame, TrafficClass traff
     return peers_->give(*lane.sender, {.frame = frame, .port = lane.index, .traffic = traffic},
                         lanes_);
   if (const DropReason reason = refusal(lane, frame); reason != DropReason::none) {
-    if (!to_cut(lane, frame, traffic)) return drop(lane, frame, reason);
+    if (!to_cut(lane, frame, traffic)) return refuse(lane, frame, reason);
     const std::uint16_t port = lane.index;
     send_pieces(std::span(&port, 1), frame);
     return rte_pktmbuf_free(frame);
   }
   if (!lane.has_room(traffic)) flush_lane(lane);
-  if (!lane.has_room(traffic)) return drop(lane, frame, DropReason::tx_full);
+  if (!lane.has_room(traffic)) return refuse(lane, frame, DropReason::tx_full);
   if (lane.backlog(traffic) >= kMarkBacklog) frame = tell_of_queue(lane, frame, traffic);
   if (lane.tap != nullptr) lane.tap->offer(CapturePoint::tx, lane.index, frame);
   if (lane.behind.empty())
@@ -173,11 +199,13 @@ std::size_t Transmitter::flush() {
 std::size_t Transmitter::give(Lane& lane) {
   std::size_t sent = 0;
   while (sent < lane.waiting_count && lane.port->link_up() && !lane.held) {
-    const auto burst =
+    auto burst =
         static_cast<std::uint16_t>(std::min<std::size_t>(lane.waiting_count - sent, kBurst));
     rte_mbuf** const frames = lane.waiting.data() + sent;
-    if (telemetry_ != nullptr && LoopTelemetry::any_noted({frames, burst}))
-      stamp(lane, lane.waiting_count - sent, {frames, burst});
+    if (telemetry_ != nullptr && LoopTelemetry::any_noted({frames, burst})) {
+      burst = static_cast<std::uint16_t>(stamp(lane, sent, burst));
+      if (burst == 0) continue;
+    }
     // The driver frees what it takes, so the sizes are read before.
     std::array<std::uint32_t, kBurst> lengths;
     for (std::uint16_t i = 0; i < burst; ++i) lengths[i] = frames[i]->pkt_len;
@@ -198,14 +226,17 @@ std::size_t Transmitter::give(Lane& lane) {
   return sent;
 }
 
-void Transmitter::stamp(const Lane& lane, std::size_t waiting, std::span<rte_mbuf*> frames) {
-  const std::size_t behind =
-      lane.behind.size(TrafficClass::jobs) + lane.behind.size(TrafficClass::others);
-  telemetry_->stamp({.port = lane.index,
-                     .mtu = static_cast<std::uint32_t>(lane.most_bytes - wire::kEthernetBytes),
-                     .queue = static_cast<std::uint32_t>(waiting + behind),
-                     .tx_bytes = lane.counters.tx_bytes.get()},
-                    frames);
+std::size_t Transmitter::stamp(Lane& lane, std::size_t first, std::size_t burst) {
+  const auto kept_back = telemetry_->stamp(departure(lane, lane.waiting_count - first),
+                                           {lane.waiting.data() + first, burst});
+  if (kept_back.any()) drop_waiting(lane, first, kept_back);
+  return burst - kept_back.count();
+}
+
+void Transmitter::refuse(Lane& lane, rte_mbuf* frame, DropReason reason) {
+  if (telemetry_ != nullptr && has_note(frame))
+    telemetry_->report_drop(departure(lane, lane.waiting_count), frame);
+  drop(lane, frame, reason);
 }
 
 std::size_t Transmitter::give_all(Lane& lane) {
@@ -261,9 +292,9 @@ void Transmitter::hand_on(std::uint16_t port) {
 
 void Transmitter::discard(std::uint16_t port, DropReason reason) {
   Lane& lane = *lanes_[port];
-  for (std::size_t i = 0; i < lane.waiting_count; ++i) drop(lane, lane.waiting[i], reason);
+  for (std::size_t i = 0; i < lane.waiting_count; ++i) refuse(lane, lane.waiting[i], reason);
   lane.forget_waiting();
-  while (!lane.behind.empty()) drop(lane, lane.behind.pop().frame, reason);
+  while (!lane.behind.empty()) refuse(lane, lane.behind.pop().frame, reason);
   publish(lane);
 }
 

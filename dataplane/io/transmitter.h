@@ -65,8 +65,11 @@ class Transmitter {
   void publish(const Lane& lane);
   // Gives the frames that wait in front to the driver; returns how many it took.
   std::size_t give(Lane& lane);
-  // `frames` are the first of `waiting` in front.
-  void stamp(const Lane& lane, std::size_t waiting, std::span<rte_mbuf*> frames);
+  // The `burst` frames from `first` on of those that wait in front; returns how many are left of
+  // them.
+  std::size_t stamp(Lane& lane, std::size_t first, std::size_t burst);
+  // Drops a frame at its egress port.
+  void refuse(Lane& lane, rte_mbuf* frame, DropReason reason);
   // True where the frame exceeds what a port takes that is up, and may be cut.
   [[nodiscard]] bool to_cut(const Lane& lane, const rte_mbuf* frame, TrafficClass traffic) const;
   void multicast_cut(std::span<const std::uint16_t> ports, rte_mbuf* frame);

@@ -12,6 +12,7 @@
 #include "dataplane/telemetry/frame_sample.h"
 #include "dataplane/telemetry/marked.h"
 #include "telemetry/wire/bytes.h"
+#include "telemetry/wire/find_int.h"
 
 namespace tributary::dataplane {
 namespace {
@@ -54,6 +55,9 @@ bool is_for(const Identity& identity, std::span<const std::byte> frame,
 // Reported beside what the sink strips: where and when the packet came.
 constexpr std::uint16_t kArrival = telemetry::kPorts | telemetry::kIngressTime;
 
+// What a port was like that dropped a packet: that one has no time at which it left.
+constexpr std::uint16_t kDropValues = telemetry::kPorts | telemetry::kQueue;
+
 // Reports of other traffic have all values, and the headers that tell its flow.
 constexpr std::uint16_t kWatchedValues = telemetry::kPorts | telemetry::kHopLatency |
                                          telemetry::kQueue | telemetry::kIngressTime |
@@ -76,7 +80,8 @@ LoopTelemetry::Rules LoopTelemetry::rules_of(const config::SwitchConfig& config)
   rules.probe = config.telemetry.probe;
   for (const config::JobConfig& job : config.jobs)
     if (job.telemetry.enabled())
-      rules.jobs[job.id] = {config::asked_bitmap(job.telemetry), job.telemetry.every};
+      rules.jobs[job.id] = {config::asked_bitmap(job.telemetry), job.telemetry.every, job.planes,
+                            !job.parent};
   for (const config::TelemetryPort& wanted : config.telemetry.ports)
     for (std::size_t place = 0; place < config.ports.size(); ++place)
       if (config.ports[place].name == wanted.port)
@@ -132,15 +137,16 @@ LoopTelemetry::Fate LoopTelemetry::take_marked(const Identity& identity, std::ui
   telemetry::UdpPlace place;
   telemetry::IntView view;
   const auto bytes = frame_bytes(frame);
-  if (telemetry::find_udp(bytes, place) != Outcome::done) return Fate::stays;
-  if (telemetry::parse_int(bytes.subspan(place.payload(), place.payload_bytes()), view) !=
-      Outcome::done) {
+  const bool refused = !trusted && rules_.untrusted == config::UntrustedRule::drop;
+  const Outcome found = telemetry::find_int(bytes, marking_, place, view);
+  if (found != Outcome::done) {
+    if (found != Outcome::bad_stack && found != Outcome::truncated) return Fate::stays;
     counters_.malformed.add();
-    return Fate::stays;
+    return refused ? Fate::goes : Fate::stays;
   }
   if (!trusted) {
     counters_.untrusted.add();
-    if (rules_.untrusted == config::UntrustedRule::drop || !make_own(frame)) return Fate::goes;
+    if (refused || !make_own(frame)) return Fate::goes;
     telemetry::Frame whole = view_of(frame, 0);
     telemetry::Taken taken;
     if (telemetry::strip_int(whole, marking_, taken, view) == Outcome::done)
@@ -166,7 +172,11 @@ void LoopTelemetry::sample(const wire::Header& header, rte_mbuf* frame) {
     const auto found = rules_.jobs.find(header.job);
     latest_ = {header.job, found == rules_.jobs.end() ? nullptr : &found->second, true};
   }
-  if (latest_.sampling == nullptr || !latest_.sampling->chooses(header.seq)) return;
+  if (latest_.sampling == nullptr) return;
+  if (header.type == wire::PacketType::result && (header.flags & wire::kFlagLast) != 0 &&
+      latest_.sampling->ends_here)
+    report_end_of(header);
+  if (!latest_.sampling->chooses(header.seq)) return;
   counters_.sampled.add();
   put_note(frame, {arrived_tsc_, ingress_, latest_.sampling->bitmap});
 }
@@ -177,9 +187,11 @@ void LoopTelemetry::watch(std::uint32_t every, rte_mbuf* frame) {
   put_note(frame, {arrived_tsc_, ingress_, kWatched});
 }
 
-void LoopTelemetry::stamp(const Departure& egress, std::span<rte_mbuf*> frames) {
+LoopTelemetry::Burst LoopTelemetry::stamp(const Departure& egress, std::span<rte_mbuf*> frames) {
   const std::uint64_t tsc = rte_rdtsc();
-  for (rte_mbuf*& frame : frames) {
+  Burst kept_back;
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    rte_mbuf*& frame = frames[i];
     if (!has_note(frame)) continue;
     const FrameNote note = note_of(frame);
     const Hop hop = hop_of(note, egress, tsc);
@@ -187,9 +199,14 @@ void LoopTelemetry::stamp(const Departure& egress, std::span<rte_mbuf*> frames) 
       stamp_watched(hop, frame);
     else if (note.bitmap != 0)
       stamp_source(note, hop, egress, frame);
-    else
-      stamp_transit(hop, egress, frame);
+    else if (stamp_transit(hop, egress, frame) == Fate::goes)
+      kept_back.set(i);
   }
+  return kept_back;
+}
+
+void LoopTelemetry::report_drop(const Departure& egress, const rte_mbuf* noted) {
+  report(hop_of(note_of(noted), egress, rte_rdtsc()), kDropValues, true);
 }
 
 void LoopTelemetry::stamp_source(const FrameNote& note, const Hop& hop, const Departure& egress,
@@ -216,6 +233,7 @@ void LoopTelemetry::take_note_off(rte_mbuf*& frame) {
 void LoopTelemetry::stamp_watched(const Hop& hop, rte_mbuf*& frame) {
   const SampledPart part = sampled_part(frame_bytes(frame));
   record_.own = hop;
+  record_.dropped = false;
   record_.bitmap = kWatchedValues;
   record_.intermediate = false;
   record_.inner_type = part.type;
@@ -225,33 +243,36 @@ void LoopTelemetry::stamp_watched(const Hop& hop, rte_mbuf*& frame) {
   take_note_off(frame);
 }
 
-void LoopTelemetry::stamp_transit(const Hop& hop, const Departure& egress, rte_mbuf*& frame) {
-  if (!make_own(frame)) return counters_.unstripped.add();
+LoopTelemetry::Fate LoopTelemetry::stamp_transit(const Hop& hop, const Departure& egress,
+                                                 rte_mbuf*& frame) {
+  const bool trusted = rules_.ports[egress.port].trusted;
+  if (!make_own(frame)) {
+    (trusted ? counters_.no_space : counters_.unstripped).add();
+    return trusted ? Fate::stays : Fate::goes;
+  }
   remove_note(frame);
   telemetry::UdpPlace place;
   telemetry::IntView view;
-  const auto bytes = frame_bytes(frame);
-  if (telemetry::find_udp(bytes, place) != Outcome::done ||
-      telemetry::parse_int(bytes.subspan(place.payload(), place.payload_bytes()), view) !=
-          Outcome::done)
-    return;
+  if (telemetry::find_int(frame_bytes(frame), marking_, place, view) != Outcome::done)
+    return Fate::stays;
   const std::uint16_t bitmap = view.header.bitmap & telemetry::kKnownInstructions &
                                static_cast<std::uint16_t>(~telemetry::kChecksumComplement);
-  if (!rules_.ports[egress.port].trusted) {
+  if (!trusted) {
     strip(frame, hop, without_node(bitmap), false);
-    return;
+    return Fate::stays;
   }
   if (rules_.strip != config::StripRule::every_hop) {
     telemetry::Frame whole = view_of(frame, egress.mtu);
     const Outcome pushed = telemetry::push_hop(whole, marking_, hop);
     set_length(frame, whole.length);
-    if (pushed == Outcome::done) return counters_.hops_added.add();
-    counters_.no_space.add();
-    if (rules_.strip != config::StripRule::mtu || pushed != Outcome::exceeds_mtu) return;
+    (pushed == Outcome::done ? counters_.hops_added : counters_.no_space).add();
+    if (rules_.strip != config::StripRule::mtu || pushed != Outcome::exceeds_mtu)
+      return Fate::stays;
   }
   // This hop is reported by the next switch, or by this one where its metadata may not be inserted.
   if (strip(frame, hop, 0, true) && !insert(frame, bitmap, egress.mtu, hop))
     report(hop, without_node(bitmap));
+  return Fate::stays;
 }
 
 bool LoopTelemetry::insert(rte_mbuf* frame, std::uint16_t bitmap, std::uint32_t mtu,
@@ -285,6 +306,7 @@ bool LoopTelemetry::strip(rte_mbuf* frame, const Hop& own, std::uint16_t own_bit
   counters_.stripped.add();
   record_.own = own;
   record_.own.node = node_;
+  record_.dropped = false;
   record_.bitmap = own_bitmap;
   record_.intermediate = intermediate;
   record_.inner_type = place.ipv6 ? telemetry::InnerType::ipv6 : telemetry::InnerType::ipv4;
@@ -294,7 +316,8 @@ bool LoopTelemetry::strip(rte_mbuf* frame, const Hop& own, std::uint16_t own_bit
   return true;
 }
 
-void LoopTelemetry::report(const Hop& own, std::uint16_t bitmap) {
+void LoopTelemetry::report(const Hop& own, std::uint16_t bitmap, bool dropped) {
+  record_.dropped = dropped;
   record_.own = own;
   record_.bitmap = bitmap;
   record_.intermediate = false;
@@ -304,12 +327,24 @@ void LoopTelemetry::report(const Hop& own, std::uint16_t bitmap) {
 }
 
 void LoopTelemetry::report_link(std::uint16_t port, std::uint32_t latency_ns) {
-  record_.link_latency_ns = latency_ns;
+  report_of_domain(port, {.link_latency = latency_ns});
+}
+
+void LoopTelemetry::report_end_of(const wire::Header& result) {
+  const telemetry::OpEnd end{result.job, result.op, result.epoch, result.plane,
+                             latest_.sampling->planes};
+  if (end == last_end_) return;
+  last_end_ = end;
+  report_of_domain(telemetry::kUnknown16, {.op_end = end});
+}
+
+void LoopTelemetry::report_of_domain(std::uint16_t egress, const telemetry::DomainValues& values) {
+  record_.of_domain = values;
   Hop own;
   own.node = node_;
-  own.egress_port = port;
+  own.egress_port = egress;
   report(own, telemetry::kPorts);
-  record_.link_latency_ns.reset();
+  record_.of_domain = {};
 }
 
 void LoopTelemetry::push(ReportRecord& record) {

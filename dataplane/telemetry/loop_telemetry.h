@@ -2,17 +2,21 @@
 //
 //   take_in()  frames as they come: metadata of an untrusted port goes, or the frame does; what is
 //              for this switch is stripped and reported; what goes on gets a note
-//   sample()   the loop's own packets of jobs that ask for it: get a note
+//   sample()   the loop's own packets of jobs that ask for it: get a note; the result of an op's
+//              last chunk, where the job's data ends, is reported as the op's end
 //   watch()    other traffic that rules of access control watch: gets a note, and is reported as it
 //              is, since nothing may be inserted into other machines' packets
 //   stamp()    frames as the driver gets them: a noted one gets its hop, or is stripped, in a
 //              copy of its own where others hold it, too
+//   report_drop()  a noted frame that the egress port drops
 //
-// Metadata leaves only through trusted ports. Owner: the packet loop; counters and the ring's other
+// Metadata leaves only through trusted ports: where it cannot be taken out, the frame does not
+// leave. Owner: the packet loop; counters and the ring's other
 // end are for control threads.
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -24,6 +28,7 @@
 #include "core/counter.h"
 #include "core/wire/header.h"
 #include "dataplane/frame/frame_note.h"
+#include "dataplane/frame/frame_pool.h"
 #include "dataplane/frame/local_host.h"
 #include "dataplane/telemetry/op_hops.h"
 #include "dataplane/telemetry/report_record.h"
@@ -37,9 +42,9 @@ struct TelemetryCounters {
   Counter hops_added;    // packets that came with some and got more
   Counter stripped;      // packets that lost theirs, as the domain has it
   Counter untrusted;     // and those through a port that is not trusted
-  Counter malformed;     // metadata that cannot be; the packet stays as it is
-  Counter no_space;      // no hop was added, for the MTU or the number of hops
-  Counter unstripped;    // went out with metadata, for want of a packet buffer
+  Counter malformed;     // metadata that cannot be; the packet stays as it is, where it may come in
+  Counter no_space;      // no hop was added, for the MTU, the number of hops, or want of a buffer
+  Counter unstripped;    // dropped before an untrusted port, for want of a buffer to strip them in
   Counter probes_lost;   // of links, without an answer
   Counter watched;       // other traffic's frames that were chosen
   Counter reports;       // records for the control thread
@@ -65,6 +70,8 @@ class LoopTelemetry {
   struct Sampling {
     std::uint16_t bitmap = 0;
     std::uint32_t every = 1;
+    std::uint8_t planes = 1;  // of the job
+    bool ends_here = false;   // no switch above sums its data
     [[nodiscard]] bool chooses(std::uint32_t seq) const {
       const std::uint32_t mask = every - 1;
       return (every & mask) == 0 ? (seq & mask) == 0 : seq % every == 0;
@@ -106,7 +113,10 @@ class LoopTelemetry {
     for (const rte_mbuf* frame : frames) flags |= frame->ol_flags;
     return (flags & FrameNotes::flag) != 0;
   }
-  void stamp(const Departure& egress, std::span<rte_mbuf*> frames);
+  // At most kBurst frames. Returns those that must not leave: they are as they were.
+  using Burst = std::bitset<kBurst>;
+  Burst stamp(const Departure& egress, std::span<rte_mbuf*> frames);
+  void report_drop(const Departure& egress, const rte_mbuf* noted);
   void exchange(Rules& rules) {
     std::swap(rules_, rules);
     latest_ = {};
@@ -143,12 +153,15 @@ class LoopTelemetry {
   void stamp_watched(const telemetry::Hop& hop, rte_mbuf*& frame);
   // Other copies of the frame keep theirs.
   void take_note_off(rte_mbuf*& frame);
-  void stamp_transit(const telemetry::Hop& hop, const Departure& egress, rte_mbuf*& frame);
+  // Goes: it must not leave.
+  Fate stamp_transit(const telemetry::Hop& hop, const Departure& egress, rte_mbuf*& frame);
   // Takes metadata out and reports it with `own`; false: there was none, or none that can be.
   bool strip(rte_mbuf* frame, const telemetry::Hop& own, std::uint16_t own_bitmap,
              bool intermediate);
   bool insert(rte_mbuf* frame, std::uint16_t bitmap, std::uint32_t mtu, const telemetry::Hop& hop);
-  void report(const telemetry::Hop& own, std::uint16_t bitmap);
+  void report(const telemetry::Hop& own, std::uint16_t bitmap, bool dropped = false);
+  void report_of_domain(std::uint16_t egress, const telemetry::DomainValues& values);
+  void report_end_of(const wire::Header& result);
   void push(ReportRecord& record);
   // A buffer that the loop may write to in its place; false: there is none.
   bool make_own(rte_mbuf*& frame);
@@ -172,7 +185,8 @@ class LoopTelemetry {
   TelemetryCounters counters_;
   ReportRing ring_{kReportRingSize};
   ReportCounters report_counters_;
-  ReportRecord record_;  // room
+  ReportRecord record_;        // room
+  telemetry::OpEnd last_end_;  // that was reported: copies of one result are told of once
   OpHops op_hops_;
 };
 

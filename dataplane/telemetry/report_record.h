@@ -21,8 +21,10 @@ struct ReportRecord {
   telemetry::Hop own;
   std::uint16_t bitmap = 0;   // of `own`; 0: it tells of itself downstream
   bool intermediate = false;  // the packet's way goes on
-  // Set: of the link behind the egress port, and of no packet; kUnknown32: it does not answer.
-  std::optional<std::uint32_t> link_latency_ns;
+  bool dropped = false;       // the packet's way ended here
+  // Set: of the link behind the egress port (kUnknown32: it does not answer), or of an op's end,
+  // and of no packet.
+  telemetry::DomainValues of_domain;
   telemetry::InnerType inner_type = telemetry::InnerType::none;
   std::uint16_t inner_bytes = 0;
   std::array<std::byte, kMostInner> bytes;  // the packet as it was, cut behind its metadata
@@ -34,7 +36,8 @@ struct ReportRecord {
     own = other.own;
     bitmap = other.bitmap;
     intermediate = other.intermediate;
-    link_latency_ns = other.link_latency_ns;
+    dropped = other.dropped;
+    of_domain = other.of_domain;
     inner_type = other.inner_type;
     inner_bytes = other.inner_bytes;
     std::memmove(bytes.data(), other.bytes.data(), other.inner_bytes);

@@ -15,6 +15,7 @@ local TO_THE_END = 255
 local DOMAIN = 0x5452
 local SIGNATURE = 1
 local LINK_LATENCY = 0x8000
+local OP_END = 0x4000
 local REPORT_TYPES = { [0] = "inner only", "in-band", "IOAM" }
 local INNER_TYPES = { [0] = "none", "TLV", "domain data", "Ethernet", "IPv4", "IPv6" }
 -- Values of a hop by bit of the bitmap, from the most significant on: name and bytes.
@@ -46,6 +47,11 @@ field("bytes", "wide_ports", "Wide ports")
 field("uint32", "utilisation_ppm", "Utilisation (ppm)")
 field("bytes", "buffer", "Buffer")
 field("uint32", "link_ns", "Link latency (ns)")
+field("uint32", "op_end.job", "Job of an op that has ended")
+field("uint32", "op_end.op", "Op")
+field("uint16", "op_end.epoch", "Epoch")
+field("uint8", "op_end.plane", "Plane")
+field("uint8", "op_end.planes", "Planes of the job")
 field("bytes", "inner", "Packet")
 field("uint64", "signature.sequence", "Signature sequence")
 field("bytes", "signature.hmac", "HMAC-SHA-256, not checked")
@@ -66,8 +72,16 @@ local function add_trailer(tree, tvb, at)
   sub:add(f.signature_hmac, tvb(at + 16, 32))
 end
 
--- Metadata of the reporter; false if it is longer than its place.
-local function add_own(tree, tvb, at, bytes, bitmap, has_link)
+local function add_op_end(tree, tvb, at)
+  tree:add(f.op_end_job, tvb(at, 4))
+  tree:add(f.op_end_op, tvb(at + 4, 4))
+  tree:add(f.op_end_epoch, tvb(at + 8, 2))
+  tree:add(f.op_end_plane, tvb(at + 10, 1))
+  tree:add(f.op_end_planes, tvb(at + 11, 1))
+end
+
+-- Metadata of the reporter; false if it is longer than its place. `of_domain`: the bits of this domain.
+local function add_own(tree, tvb, at, bytes, bitmap, of_domain)
   local left = bytes
   for _, value in ipairs(VALUES) do
     if bit.band(bitmap, value[1]) ~= 0 then
@@ -76,9 +90,12 @@ local function add_own(tree, tvb, at, bytes, bitmap, has_link)
       at, left = at + value[3], left - value[3]
     end
   end
-  if has_link then
+  if of_domain == LINK_LATENCY then
     if left < 4 then return false end
     tree:add(f.link_ns, tvb(at, 4))
+  elseif of_domain == OP_END then
+    if left < 12 then return false end
+    add_op_end(tree, tvb, at)
   end
   return true
 end
@@ -105,10 +122,9 @@ local function add_report(tree, tvb, at)
     if body < MAIN_BYTES + own then return nil end
     sub:add(f.bitmap, tvb(inner_at, 2))
     sub:add(f.domain, tvb(inner_at + 2, 2))
-    local has_link = tvb(inner_at + 2, 2):uint() == DOMAIN and
-      bit.band(tvb(inner_at + 4, 2):uint(), LINK_LATENCY) ~= 0
+    local of_domain = tvb(inner_at + 2, 2):uint() == DOMAIN and tvb(inner_at + 4, 2):uint() or 0
     local bitmap = tvb(inner_at, 2):uint()
-    if not add_own(sub, tvb, inner_at + MAIN_BYTES, own, bitmap, has_link) then return nil end
+    if not add_own(sub, tvb, inner_at + MAIN_BYTES, own, bitmap, of_domain) then return nil end
     inner_at = inner_at + MAIN_BYTES + own
   end
   if inner_at < next_at then sub:add(f.inner, tvb(inner_at, next_at - inner_at)) end

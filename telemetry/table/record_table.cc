@@ -29,7 +29,7 @@ bool same_way(const FlowPath& flow, const ReportedPath& path) {
 }  // namespace
 
 RecordTable::RecordTable(const TableLimits& limits, const Marking& marking)
-    : marking_(marking), links_(limits.links), flows_(limits.flows) {}
+    : marking_(marking), links_(limits.links), flows_(limits.flows), ops_(limits.jobs) {}
 
 TableCounters RecordTable::counters() const {
   TableCounters all = counters_;
@@ -67,6 +67,7 @@ void RecordTable::read(std::uint32_t node, Waiting& waiting) {
 
 void RecordTable::take(const Waiting& waiting, std::uint32_t node, Instant now) {
   const auto& [report, path, hash] = waiting;
+  if (const auto end = report.op_end()) ops_.take(*end, node, now);
   const bool has_own = report.type == ReportType::in_band && report.bitmap != 0;
   for (std::size_t i = 0; i < path.count; ++i)
     take_hop(path.hops[i], node, has_own && i == 0, report, now);

@@ -1,5 +1,5 @@
-// The record table: the state of each (node, egress port), the report loss of each reporter, and
-// the latest path of each flow (C7).
+// The record table: the state of each (node, egress port), the report loss of each reporter, the
+// latest path of each flow, and the ends of jobs' ops (C7).
 //
 // Bounded: 64 reporters a node; link_table.h says which links are refused or make room, and
 // flow_table.h which flow does. Links and flows are counted. One thread.
@@ -16,6 +16,7 @@
 #include "core/time.h"
 #include "telemetry/table/flow_table.h"
 #include "telemetry/table/link_table.h"
+#include "telemetry/table/op_table.h"
 #include "telemetry/table/sequence.h"
 #include "telemetry/wire/path_of.h"
 
@@ -24,6 +25,7 @@ namespace tributary::telemetry {
 struct TableLimits {
   std::size_t links = 4096;
   std::size_t flows = 100'000;
+  std::size_t jobs = 1024;
 };
 
 // The sender that numbers reports.
@@ -57,6 +59,7 @@ class RecordTable {
   [[nodiscard]] const Links& links() const { return links_.all(); }
   [[nodiscard]] const Reporters& reporters() const { return reporters_; }
   [[nodiscard]] const FlowTable& flows() const { return flows_; }
+  [[nodiscard]] const OpTable& ops() const { return ops_; }
   [[nodiscard]] const LinkRecord* link(LinkKey key) const { return links_.find(key); }
   [[nodiscard]] TableCounters counters() const;
 
@@ -80,6 +83,7 @@ class RecordTable {
   LinkTable links_;
   Reporters reporters_;
   FlowTable flows_;
+  OpTable ops_;
   std::array<Waiting, kBatch> batch_;
   TableCounters counters_;
 };

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "telemetry/wire/bytes.h"
+#include "telemetry/wire/find_int.h"
 
 namespace tributary::telemetry {
 namespace {
@@ -64,17 +65,6 @@ void set_flag(Frame& frame, const UdpPlace& place, std::uint32_t flag) {
   replace_word(frame, place, at, static_cast<std::uint16_t>(word | flag >> 16));
 }
 
-// Finds and checks the frame's UDP and its INT area.
-Outcome find_int(const Frame& frame, const Marking& marking, UdpPlace& place, IntView& view) {
-  if (const Outcome found = find_udp(frame.bytes(), place); found != Outcome::done) return found;
-  if (!is_marked(frame.bytes(), place, marking)) return Outcome::absent;
-  const Outcome parsed =
-      parse_int(frame.bytes().subspan(place.payload(), place.payload_bytes()), view);
-  if (parsed != Outcome::done) return parsed;
-  const bool by_port = view.next_protocol == kByPort;
-  return by_port == marking.dscp.has_value() ? Outcome::bad_stack : Outcome::done;
-}
-
 }  // namespace
 
 Hop IntView::hop(std::size_t index) const {
@@ -103,6 +93,16 @@ Outcome parse_int(std::span<const std::byte> payload, IntView& view) {
   if (per_hop == 0) return view.stack.empty() ? Outcome::done : Outcome::bad_stack;
   const bool enough = view.header.hop_words >= words_of(view.header.bitmap);
   return enough && view.stack.size() % per_hop == 0 ? Outcome::done : Outcome::bad_stack;
+}
+
+Outcome find_int(std::span<const std::byte> frame, const Marking& marking, UdpPlace& place,
+                 IntView& view) {
+  if (const Outcome found = find_udp(frame, place); found != Outcome::done) return found;
+  if (!is_marked(frame, place, marking)) return Outcome::absent;
+  const Outcome parsed = parse_int(frame.subspan(place.payload(), place.payload_bytes()), view);
+  if (parsed != Outcome::done) return parsed;
+  const bool by_port = view.next_protocol == kByPort;
+  return by_port == marking.dscp.has_value() ? Outcome::bad_stack : Outcome::done;
 }
 
 Outcome insert_int(Frame& frame, const Marking& marking, std::uint16_t bitmap,
@@ -142,7 +142,7 @@ Outcome insert_int(Frame& frame, const Marking& marking, std::uint16_t bitmap,
 Outcome push_hop(Frame& frame, const Marking& marking, const Hop& hop) {
   UdpPlace place;
   IntView view;
-  if (const Outcome found = find_int(frame, marking, place, view); found != Outcome::done)
+  if (const Outcome found = find_int(frame.bytes(), marking, place, view); found != Outcome::done)
     return found;
   const std::size_t bytes = view.header.hop_words * std::size_t{4};
   if (bytes == 0) return Outcome::bad_request;
@@ -176,7 +176,7 @@ Outcome push_hop(Frame& frame, const Marking& marking, const Hop& hop) {
 
 Outcome strip_int(Frame& frame, const Marking& marking, Taken& taken, IntView& view) {
   UdpPlace place;
-  if (const Outcome found = find_int(frame, marking, place, view); found != Outcome::done)
+  if (const Outcome found = find_int(frame.bytes(), marking, place, view); found != Outcome::done)
     return found;
   const std::size_t bytes = view.bytes();
   const std::size_t at = place.payload();

@@ -15,6 +15,8 @@ constexpr std::uint8_t kCongested = 0x40;
 constexpr std::uint8_t kTracked = 0x20;
 constexpr std::uint8_t kIntermediate = 0x10;
 
+constexpr std::size_t kOpEndBytes = 12;
+
 constexpr std::size_t padded(std::size_t bytes) {
   return (bytes + 3) / 4 * 4;
 }
@@ -32,6 +34,35 @@ std::uint8_t flags_of(const Report& report) {
       (report.tracked ? kTracked : 0) | (report.intermediate ? kIntermediate : 0));
 }
 
+std::uint16_t bits_of(const DomainValues& values) {
+  if (values.link_latency) return kLinkLatency;
+  return values.op_end ? kOpEnd : std::uint16_t{0};
+}
+
+std::size_t bytes_of(const DomainValues& values) {
+  if (values.link_latency) return 4;
+  return values.op_end ? kOpEndBytes : 0;
+}
+
+void write(const DomainValues& values, std::span<std::byte> out) {
+  if (values.link_latency) return store(out, 0, *values.link_latency);
+  if (!values.op_end) return;
+  store(out, 0, values.op_end->job);
+  store(out, 4, values.op_end->op);
+  store(out, 8, values.op_end->epoch);
+  out[10] = static_cast<std::byte>(values.op_end->plane);
+  out[11] = static_cast<std::byte>(values.op_end->planes);
+}
+
+// What a report of this domain has for the bit alone; empty: nothing.
+std::span<const std::byte> values_for(const Report& report, std::uint16_t bit, std::size_t bytes) {
+  const std::size_t before = std::size_t{words_of(report.bitmap)} * 4;
+  if (report.type != ReportType::in_band || report.domain != kOwnDomain ||
+      report.domain_bitmap != bit || report.own.size() < before + bytes)
+    return {};
+  return report.own.subspan(before, bytes);
+}
+
 }  // namespace
 
 Hop Report::hop(std::uint32_t node) const {
@@ -41,11 +72,16 @@ Hop Report::hop(std::uint32_t node) const {
 }
 
 std::optional<std::uint32_t> Report::link_latency() const {
-  const std::size_t before = std::size_t{words_of(bitmap)} * 4;
-  if (type != ReportType::in_band || domain != kLinkDomain || (domain_bitmap & kLinkLatency) == 0 ||
-      own.size() < before + 4)
-    return std::nullopt;
-  return load<std::uint32_t>(own, before);
+  const auto values = values_for(*this, kLinkLatency, 4);
+  if (values.empty()) return std::nullopt;
+  return load<std::uint32_t>(values, 0);
+}
+
+std::optional<OpEnd> Report::op_end() const {
+  const auto values = values_for(*this, kOpEnd, kOpEndBytes);
+  if (values.empty()) return std::nullopt;
+  return OpEnd{load<std::uint32_t>(values, 0), load<std::uint32_t>(values, 4),
+               load<std::uint16_t>(values, 8), load8(values, 10), load8(values, 11)};
 }
 
 ReportWriter::ReportWriter(const ReportGroup& group, std::span<std::byte> buffer)
@@ -55,13 +91,12 @@ ReportWriter::ReportWriter(const ReportGroup& group, std::span<std::byte> buffer
   store(buffer_, 4, group.node);
 }
 
-bool ReportWriter::add(const Report& report, const Hop& hop,
-                       std::optional<std::uint32_t> link_latency) {
+bool ReportWriter::add(const Report& report, const Hop& hop, const DomainValues& of_domain) {
   const std::size_t main = report.type == ReportType::in_band ? kReportMainBytes : 0;
   const std::uint16_t bitmap = main != 0 ? report.bitmap : std::uint16_t{0};
-  const bool of_link = link_latency && main != 0;
+  const std::uint16_t bits = main != 0 ? bits_of(of_domain) : std::uint16_t{0};
   const std::size_t hop_bytes = std::size_t{words_of(bitmap)} * 4;
-  const std::size_t own = hop_bytes + (of_link ? 4 : 0);
+  const std::size_t own = hop_bytes + (bits != 0 ? bytes_of(of_domain) : 0);
   const std::size_t body = main + own + padded(report.inner.size());
   // 255 means "to the end of the datagram", which no report after it could share.
   if (body / 4 >= kMostWords || buffer_.size() - used_ < kReportHeaderBytes + body) return false;
@@ -73,11 +108,11 @@ bool ReportWriter::add(const Report& report, const Hop& hop,
   out[3] = static_cast<std::byte>(flags_of(report));
   if (main != 0) {
     store(out, 4, bitmap);
-    store(out, 6, of_link ? kLinkDomain : report.domain);
-    store(out, 8, of_link ? kLinkLatency : std::uint16_t{0});
+    store(out, 6, bits != 0 ? kOwnDomain : report.domain);
+    store(out, 8, bits);
     store(out, 10, report.domain_status);
     write_hop(hop, bitmap, out.subspan(kReportHeaderBytes + kReportMainBytes, hop_bytes));
-    if (of_link) store(out, kReportHeaderBytes + kReportMainBytes + hop_bytes, *link_latency);
+    if (bits != 0) write(of_domain, out.subspan(kReportHeaderBytes + kReportMainBytes + hop_bytes));
   }
   const std::size_t inner = kReportHeaderBytes + main + own;
   std::memset(out.data() + inner, 0, out.size() - inner);

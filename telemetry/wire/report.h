@@ -30,9 +30,27 @@ enum class InnerType : std::uint8_t {
   ipv6 = 5
 };
 
-// Metadata of this domain: of the link behind the reporter's egress port. Not one of P4.org's.
-inline constexpr std::uint16_t kLinkDomain = 0x5452;
+// Metadata of this domain, which is not one of P4.org's: of the link behind the reporter's egress
+// port, or of an op.
+inline constexpr std::uint16_t kOwnDomain = 0x5452;
 inline constexpr std::uint16_t kLinkLatency = 0x8000;  // ns one way; all ones: it does not answer
+inline constexpr std::uint16_t kOpEnd = 0x4000;        // end of transmission: three words
+
+// The switch that ends a job's data has made the result of an op's last chunk, in one plane.
+struct OpEnd {
+  std::uint32_t job = 0;
+  std::uint32_t op = 0;
+  std::uint16_t epoch = 0;
+  std::uint8_t plane = 0;
+  std::uint8_t planes = 1;  // of the job
+  bool operator==(const OpEnd&) const = default;
+};
+
+// What a report has behind the values of its hop; one of them at most.
+struct DomainValues {
+  std::optional<std::uint32_t> link_latency = {};
+  std::optional<OpEnd> op_end = {};
+};
 
 struct ReportGroup {
   std::uint8_t hardware = 0;   // 6 bits: the sequence is of (node, hardware)
@@ -59,6 +77,8 @@ struct Report {
   [[nodiscard]] Hop hop(std::uint32_t node) const;
   // nullopt: the report is of no link.
   [[nodiscard]] std::optional<std::uint32_t> link_latency() const;
+  // nullopt: it is of no op.
+  [[nodiscard]] std::optional<OpEnd> op_end() const;
 };
 
 // Fills a datagram with reports. Refuses one that does not fit; the caller then starts a new one.
@@ -66,9 +86,9 @@ class ReportWriter {
  public:
   // `buffer` has room for at least the group header.
   ReportWriter(const ReportGroup& group, std::span<std::byte> buffer);
-  // `hop` is written as the bitmap asks, and the link's latency behind it; report.own and the
+  // `hop` is written as the bitmap asks, and what is of the domain behind it; report.own and the
   // report's domain are not used, and report.inner is padded.
-  bool add(const Report& report, const Hop& hop, std::optional<std::uint32_t> link_latency = {});
+  bool add(const Report& report, const Hop& hop, const DomainValues& of_domain = {});
   [[nodiscard]] std::size_t length() const { return used_; }
   [[nodiscard]] bool empty() const { return used_ == kGroupBytes; }
 

@@ -19,7 +19,7 @@ static_assert(kTrailerBytes % 4 == 0 && kSequenceAt + sizeof(std::uint64_t) == k
 
 void write_trailer(std::uint64_t sequence, std::span<std::byte> out) {
   store(out, 0, kHeader);
-  store(out, kDomainAt, kLinkDomain);
+  store(out, kDomainAt, kOwnDomain);
   store(out, kKindAt, kSignature);
   store(out, kSequenceAt, sequence);
 }
@@ -28,7 +28,7 @@ std::optional<SignedDatagram> read_trailer(std::span<const std::byte> datagram) 
   if (datagram.size() < kGroupBytes + kTrailerBytes) return std::nullopt;
   const auto trailer = datagram.last(kTrailerBytes);
   if (load<std::uint32_t>(trailer, 0) != kHeader ||
-      load<std::uint16_t>(trailer, kDomainAt) != kLinkDomain ||
+      load<std::uint16_t>(trailer, kDomainAt) != kOwnDomain ||
       load<std::uint16_t>(trailer, kKindAt) != kSignature)
     return std::nullopt;
   return SignedDatagram{datagram.first(datagram.size() - kTrailerBytes),
@@ -39,7 +39,7 @@ std::optional<SignedDatagram> read_trailer(std::span<const std::byte> datagram) 
 bool is_trailer(const Report& report) {
   return report.type == ReportType::inner_only && report.inner_type == InnerType::domain &&
          report.inner.size() == kTrailerBytes - kReportHeaderBytes &&
-         load<std::uint16_t>(report.inner, 0) == kLinkDomain &&
+         load<std::uint16_t>(report.inner, 0) == kOwnDomain &&
          load<std::uint16_t>(report.inner, kKindAt - kDomainAt) == kSignature;
 }
 

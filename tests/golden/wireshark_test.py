@@ -246,12 +246,14 @@ class Chunk(unittest.TestCase):
 class TelemetryReports(unittest.TestCase):
     """Datagrams of docs/telemetry.md, in the other script."""
 
-    FIELDS = ("node", "sequence", "latency_ns", "link_ns", "inner", "signature.sequence", "signature.hmac",
+    FIELDS = ("node", "sequence", "latency_ns", "link_ns", "op_end.job", "op_end.op", "op_end.epoch", "op_end.plane",
+              "op_end.planes", "inner", "signature.sequence", "signature.hmac",
               "expert.malformed")
-    # Ports and latency of the reporter, and a packet of 8 bytes; then a link's latency.
+    # Ports and latency of the reporter, and a packet of 8 bytes; a link's latency; the end of an op.
     REPORTS = bytes.fromhex("21400005 00000007"
                             "14060210 6000000000000000 00010002 000003e8 4500000000000000"
-                            "10040200 4000545280000000 ffff0003 00001234")
+                            "10040200 4000545280000000 ffff0003 00001234"
+                            "10060400 4000545240000000 ffffffff 00000005 00000009 00070102")
     TRAILER = bytes.fromhex("020b0000 54520001") + (77).to_bytes(8, "big") + bytes(range(32))
 
     def shown(self, datagram):
@@ -262,7 +264,8 @@ class TelemetryReports(unittest.TestCase):
 
     def test_reports_and_their_signature(self):
         plain = {"node": ["7"], "sequence": ["5"], "latency_ns": ["1000"], "link_ns": [str(0x1234)],
-                 "inner": ["4500000000000000"]}
+                 "op_end.job": ["5"], "op_end.op": ["9"], "op_end.epoch": ["7"], "op_end.plane": ["1"],
+                 "op_end.planes": ["2"], "inner": ["4500000000000000"]}
         self.assertEqual(self.shown(self.REPORTS), plain)
         self.assertEqual(self.shown(self.REPORTS + self.TRAILER),
                          plain | {"signature.sequence": ["77"], "signature.hmac": [bytes(range(32)).hex()]})

@@ -122,6 +122,12 @@ def test_c5_c6_c7_sums_are_exact_and_every_hop_is_seen(make_tree, launch_tree, t
     links = bed.loop.wait(known, 30, "every port is reported")
     for link in wanted:
         assert 0 < links[link]["p50_ns"] <= links[link]["most_ns"], links[link]
+    ops = sum(step["repeat"] for step in STEPS)
+    ends = bed.loop.wait(lambda: [row for row in bed.telemetry.page("ops") if row["op"] == ops - 1], 30,
+                         "the end of the last op is told")
+    assert [(row["job"], row["node"], row["ended"]) for row in ends] == [(1, ROOT, ops)], ends
+    assert 0 < ends[0]["period_ns"] < 10e9
+
     paths = {row["to"]: row for row in bed.telemetry.show("paths")}
     assert paths["w1"]["path"] == "root -0-> A -1-> w1"
     assert paths["w1"]["latency_us"] is not None

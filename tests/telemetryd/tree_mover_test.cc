@@ -66,7 +66,7 @@ class Trees : public testing::Test {
       report.bitmap = telemetry::kPorts;
       telemetry::Hop hop;
       hop.egress_port = static_cast<std::uint16_t>(port);
-      ASSERT_TRUE(writer.add(report, hop, ns));
+      ASSERT_TRUE(writer.add(report, hop, {.link_latency = ns}));
       table.take(std::span(datagram).first(writer.length()), now);
     }
   }

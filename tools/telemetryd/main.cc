@@ -23,6 +23,7 @@
 #include "tools/daemon/daemon.h"
 #include "tools/daemon/log_options.h"
 #include "tools/program/cpu_check.h"
+#include "tools/telemetryd/decision_timer.h"
 #include "tools/telemetryd/history.h"
 #include "tools/telemetryd/orders.h"
 #include "tools/telemetryd/pages.h"
@@ -69,6 +70,7 @@ ReceiverOptions receiver_options(const Options& options, const NetworkFile& netw
 }
 
 constexpr std::chrono::milliseconds kPathPause(100);
+constexpr std::chrono::milliseconds kOpEndPause(5);  // where the ends of ops say when
 constexpr std::chrono::milliseconds kMovePause(20);
 constexpr std::chrono::milliseconds kLookPause(1000);
 constexpr Duration kAnswerTime = Duration::seconds(5);
@@ -84,12 +86,19 @@ struct AllOrders {
   Orders<PathWatch::PathOrder> paths;
 };
 
-// Looks at the record table; what changes goes to the log, to the history if there is one, and to
-// the switches that it concerns.
-void follow(PathWatch& paths, const Receiver& receiver, History* history, AllOrders& orders) {
+// Looks at the record table when that is due; what changes goes to the log, to the history if there
+// is one, and to the switches that it concerns.
+void follow(PathWatch& paths, const Receiver& receiver, DecisionTimer& timer, History* history,
+            AllOrders& orders) {
+  using Look = DecisionTimer::Look;
   Instant now;
-  receiver.with_table([&](const telemetry::RecordTable& table, const ReceiverCounters&,
-                          Instant at) { paths.refresh(table, now = at); });
+  Look look = Look::none;
+  receiver.with_table(
+      [&](const telemetry::RecordTable& table, const ReceiverCounters&, Instant at) {
+        look = timer.next(table.ops().ended(), now = at);
+        if (look != Look::none) paths.refresh(table, now);
+      });
+  if (look == Look::none || (look == Look::if_changed && !paths.take_change())) return;
   for (const PathWatch::Decision& decision : paths.decide(now)) {
     tools::report(decision.from + " to " + decision.to + ": " +
                   decision.explanation.substr(0, decision.explanation.find('\n')));
@@ -103,8 +112,8 @@ void follow(PathWatch& paths, const Receiver& receiver, History* history, AllOrd
 // The thread that does so. Its end ends a look at many paths.
 class Watching {
  public:
-  Watching(PathWatch& paths, std::function<void()> look)
-      : paths_(paths), thread_(kPathPause, std::move(look)) {}
+  Watching(PathWatch& paths, std::chrono::milliseconds pause, std::function<void()> look)
+      : paths_(paths), thread_(pause, std::move(look)) {}
   ~Watching() { paths_.end(); }
   Watching(const Watching&) = delete;
   Watching& operator=(const Watching&) = delete;
@@ -233,10 +242,13 @@ int run(const Options& options) {
     History* const history = kept ? &*kept : nullptr;
     const Receiver receiver(checked);
     AllOrders orders;
+    DecisionTimer timer(network.decide);
     std::optional<Asking<Following>> mover;
     std::optional<Asking<Setting>> setter;
     std::optional<Watching> follower;
-    if (paths) follower.emplace(*paths, [&] { follow(*paths, receiver, history, orders); });
+    if (paths)
+      follower.emplace(*paths, network.decide.at == DecideAt::timer ? kPathPause : kOpEndPause,
+                       [&] { follow(*paths, receiver, timer, history, orders); });
     if (!network.trees.empty()) mover.emplace(network, *paths, orders.trees);
     const auto has_destinations = [](const NetworkPath& path) {
       return !path.destinations.empty();

@@ -41,6 +41,18 @@ void add_ports(control::Families& out, const telemetry::RecordTable& table, Inst
   }
 }
 
+void add_ops(control::Families& out, const telemetry::OpTable& table) {
+  auto& ended = control::family(out, "tributary_telemetry_ops_total",
+                                "Ops of a job that have ended, as its switch tells", false);
+  auto& period = control::family(out, "tributary_telemetry_op_period_seconds",
+                                 "From one end of a job's ops to the next, averaged", true);
+  for (const auto& [id, job] : table.jobs()) {
+    const Labels labels = {{"job", std::to_string(id)}};
+    control::sample(ended, labels, number(job.ended));
+    if (job.period_ewma_ns != 0) control::sample(period, labels, number(job.period_ewma_ns) * 1e-9);
+  }
+}
+
 void add_paths(control::Families& out, const PathWatch& paths) {
   auto& moves = control::family(out, "tributary_telemetry_path_moves_total",
                                 "Moves of a path to a better one", false);

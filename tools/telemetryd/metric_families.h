@@ -1,4 +1,4 @@
-// Metrics of egress ports, paths and the history.
+// Metrics of egress ports, jobs' ops, paths and the history.
 #pragma once
 
 #include "control/metrics/metric_family.h"
@@ -10,6 +10,7 @@ namespace tributary::telemetryd {
 
 // Utilisation and queue are those of ports that were reported within PathWatch::kFresh.
 void add_ports(control::Families& out, const telemetry::RecordTable& table, Instant now);
+void add_ops(control::Families& out, const telemetry::OpTable& table);
 void add_paths(control::Families& out, const PathWatch& paths);
 void add_history(control::Families& out, const HistoryCounters& counters);
 

@@ -101,12 +101,24 @@ const Fields<NetworkFile>& network_fields() {
                      "How long the other way has to be better."),
       config::scalar("hold", &T::hold, config::duration(Duration(), Duration::seconds(3600)),
                      "No further move for so long.")};
+  static const Fields<NetworkDecide> decide = {
+      config::choice(
+          "at", &NetworkDecide::at,
+          {{"timer", DecideAt::timer}, {"op-end", DecideAt::op_end}, {"change", DecideAt::change}},
+          "timer: ten times a second. op-end: when jobs' ops have ended, and after a "
+          "second without. change: then, if a link's figures have changed by a fifth, "
+          "and after a second in any case."),
+      config::scalar("ops", &NetworkDecide::ops, integer<std::uint32_t>(1, 1'000'000),
+                     "After so many ops of all jobs, for op-end and change.")};
   static const Fields<NetworkFile> all = {
       config::list("nodes", &NetworkFile::nodes, node_fields(), 2, 1024, "Switches and hosts."),
       config::list("links", &NetworkFile::links, links, 1, 4096, "Between their ports."),
       config::list("paths", &NetworkFile::paths, paths, 0, 1024, "To be found."),
       config::list("trees", &NetworkFile::trees, trees, 0, 256,
                    "Switches whose way up follows the best one."),
+      config::mapping(
+          "decide", [](auto& file) -> auto& { return file.decide; }, decide,
+          "When the best paths are looked for."),
       config::scalar("key_file", &NetworkFile::key_file, config::absolute_path(),
                      "File with the switches' key; reports without its signature are dropped.")};
   return all;

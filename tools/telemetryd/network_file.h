@@ -54,11 +54,22 @@ struct NetworkTree {
   Duration settle = Duration::ms(200);
   Duration hold = Duration::seconds(5);
 };
+// When the best paths are looked for.
+enum class DecideAt : std::uint8_t {
+  timer,   // ten times a second
+  op_end,  // when so many ops have ended, and after a second without
+  change,  // then, if a link's figures have changed; and after a second in any case
+};
+struct NetworkDecide {
+  DecideAt at = DecideAt::timer;
+  std::uint32_t ops = 1;  // of all jobs
+};
 struct NetworkFile {
   std::vector<NetworkNode> nodes;
   std::vector<NetworkLink> links;
   std::vector<NetworkPath> paths;
   std::vector<NetworkTree> trees;
+  NetworkDecide decide;
   std::string key_file = {};  // of the key that signs reports; empty: signatures do not count
 };
 

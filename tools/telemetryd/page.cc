@@ -30,6 +30,7 @@ const char* const kPage = R"html(<!doctype html>
 <div class="cols">
 <div><h2>Slowest egress ports</h2><table id="links"></table></div>
 <div id="paths-part"><h2>Paths</h2><table id="paths"></table></div>
+<div id="ops-part" hidden><h2>Jobs: from op to op</h2><table id="ops"></table></div>
 </div>
 <div id="history-part" hidden><h2>Last hour of the slowest egress ports: average and p99</h2>
 <div id="history" class="cols"></div></div>
@@ -41,7 +42,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const byId = id => document.getElementById(id);
 const us = ns => ns == null ? "unknown" : (ns / 1000).toFixed(ns < 100000 ? 1 : 0) + " us";
 const age = ns => (ns / 1e9).toFixed(1) + " s";
-const history = new Map();  // link -> latest latencies
+const history = new Map();  // link or job -> latest latencies
 const kLooks = 60;
 
 async function ask(page) {
@@ -116,9 +117,10 @@ function draw(network, paths) {
     const aside = {x: -(b.y - a.y) / length * 4, y: (b.x - a.x) / length * 4};
     const used = chosen.some(path => path.includes(`${link.from} -${link.port}-> ${link.to}`));
     const line = shape("line", {x1: a.x + aside.x, y1: a.y + aside.y, x2: b.x + aside.x, y2: b.y + aside.y,
-      stroke: colour(link.latency_ns), "stroke-width": used ? 5 : 2});
-    line.append(shape("title", {}, `${link.from} port ${link.port} to ${link.to}: ${us(link.latency_ns)}, ` +
-      `${link.free_mbps} Mb/s free`));
+      stroke: link.up ? colour(link.latency_ns) : "#d00", "stroke-dasharray": link.up ? "none" : "6 4",
+      "stroke-width": used ? 5 : 2});
+    line.append(shape("title", {}, `${link.from} port ${link.port} to ${link.to}: ` +
+      (link.up ? `${us(link.latency_ns)}, ${link.free_mbps} Mb/s free` : "down, answers no probes")));
     parts.push(line);
     if (link.latency_ns)
       parts.push(shape("text", {x: (a.x * 2 + b.x) / 3 + aside.x * 3, y: (a.y * 2 + b.y) / 3 + aside.y * 3,
@@ -154,6 +156,17 @@ function show_links(links) {
       {n: row.utilisation_ppm === undefined ? "unknown" : (row.utilisation_ppm / 1e4).toFixed(1) + " %"},
       {n: row.queue === undefined ? "unknown" : row.queue}, {n: age(row.age_ns)},
       line_of(history.get(row.node + "/" + row.port))]));
+}
+
+function show_ops(jobs) {
+  byId("ops-part").hidden = jobs.length === 0;
+  for (const row of jobs) {
+    const key = "job " + row.job;
+    history.set(key, [...(history.get(key) || []), row.period_ns || 0].slice(-kLooks));
+  }
+  fill(byId("ops"), ["job", {n: "op"}, {n: "ended"}, {n: "op to op"}, {n: "age"}, "last minute"],
+    jobs.slice(0, 20).map(row => [row.job, {n: row.op}, {n: row.ended}, {n: us(row.period_ns)}, {n: age(row.age_ns)},
+      line_of(history.get("job " + row.job))]));
 }
 
 // A polyline for each run of rows without a gap.
@@ -220,9 +233,10 @@ function show_flows(flows) {
 let looks = 0;
 async function look() {
   try {
-    const [links, flows, network, paths, decisions] =
-      await Promise.all(["links", "flows", "network", "paths", "decisions"].map(ask));
+    const [links, flows, ops, network, paths, decisions] =
+      await Promise.all(["links", "flows", "ops", "network", "paths", "decisions"].map(ask));
     show_links(links);
+    show_ops(ops);
     show_flows(flows);
     if (looks++ % 10 === 0) await show_history(links);
     for (const part of ["network-part", "paths-part", "decisions-part"]) byId(part).hidden = !network;

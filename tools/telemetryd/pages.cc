@@ -134,7 +134,8 @@ control::HttpServer::Pages pages_of(const Receiver& receiver) {
              return control::HttpPage{200, "text/html; charset=utf-8", kPage};
            }},
           {"/links", [&receiver](const HttpQuery&) { return json_page(links_json(receiver)); }},
-          {"/flows", [&receiver](const HttpQuery&) { return json_page(flows_json(receiver)); }}};
+          {"/flows", [&receiver](const HttpQuery&) { return json_page(flows_json(receiver)); }},
+          {"/ops", [&receiver](const HttpQuery&) { return json_page(ops_json(receiver)); }}};
 }
 
 }  // namespace
@@ -146,6 +147,7 @@ std::vector<prometheus::MetricFamily> ReceiverMetrics::Collect() const {
     add_counters(out, table, counters);
     add_nodes(out, table);
     add_ports(out, table, now);
+    add_ops(out, table.ops());
   });
   if (paths_ != nullptr) add_paths(out, *paths_);
   if (history_ != nullptr) add_history(out, history_->counters());
@@ -166,6 +168,21 @@ std::string flows_json(const Receiver& receiver) {
     for (const FlowPath& flow : table.flows()) {
       if (rows.size() == kMostFlowRows) break;
       rows.push_back(row_of(flow, now));
+    }
+  });
+  return rows.dump();
+}
+
+std::string ops_json(const Receiver& receiver) {
+  ordered_json rows = ordered_json::array();
+  receiver.with_table([&rows](const auto& table, const auto&, Instant now) {
+    for (const auto& [id, job] : table.ops().jobs()) {
+      if (job.ended == 0) continue;
+      ordered_json row{{"job", id},    {"node", job.node},   {"epoch", job.epoch},
+                       {"op", job.op}, {"ended", job.ended}, {"age_ns", (now - job.seen).to_ns()}};
+      row["period_ns"] =
+          job.period_ewma_ns == 0 ? ordered_json() : ordered_json(job.period_ewma_ns);
+      rows.push_back(row);
     }
   });
   return rows.dump();

@@ -1,6 +1,6 @@
-// Pages of the telemetry server over HTTP: /metrics for Prometheus, /healthz, and as JSON /links
-// and /flows; /paths, /decisions and /network where it knows the network, and /history where it
-// keeps one.
+// Pages of the telemetry server over HTTP: /metrics for Prometheus, /healthz, and as JSON /links,
+// /flows and /ops; /paths, /decisions and /network where it knows the network, and /history where
+// it keeps one.
 #pragma once
 
 #include <memory>
@@ -30,6 +30,8 @@ class ReceiverMetrics : public prometheus::Collectable {
 std::string links_json(const Receiver& receiver);
 // The latest kMostFlowRows flows.
 std::string flows_json(const Receiver& receiver);
+// Jobs whose ops' ends have been told. `period_ns`: from one end to the next, averaged.
+std::string ops_json(const Receiver& receiver);
 
 // nullptr: no network is known, or no history is kept.
 control::HttpServer::Pages pages(const Receiver& receiver, const PathWatch* paths,

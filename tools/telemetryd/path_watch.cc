@@ -17,6 +17,13 @@ constexpr std::uint64_t kBitsPerMb = 1'000'000;
 // A lost report or two make no link bad.
 static_assert(PathWatch::kFreshProbe.to_ns() >= 4 * config::kMostProbePause.to_ns());
 
+bool alike(const PathLink& a, const PathLink& b) {
+  if (a.up != b.up || a.latency.has_value() != b.latency.has_value()) return false;
+  if (!a.latency) return true;
+  const std::int64_t apart = a.latency->to_ns() - b.latency->to_ns();
+  return std::max(apart, -apart) <= b.latency->to_ns() / 5;
+}
+
 ordered_json figures(const telemetry::PathNetwork& network, const telemetry::Candidate& path) {
   ordered_json row{{"path", telemetry::text_of(network, path.links)},
                    {"hops", path.figures.hops},
@@ -54,6 +61,7 @@ PathWatch::PathWatch(const NetworkFile& file) : file_(file) {
     paths_.back().tree = i;
   }
   probed_ = network_;
+  answered_.resize(network_.links.size());
 }
 
 void PathWatch::refresh(const telemetry::RecordTable& table, Instant now) {
@@ -63,6 +71,7 @@ void PathWatch::refresh(const telemetry::RecordTable& table, Instant now) {
     const std::uint32_t node = file_.nodes[link.from].id;
     link.free_bps = file_.links[i / 2].mbps * kBitsPerMb;
     link.latency.reset();
+    link.up = probed_.links[i].up = true;
     probed_.links[i].latency.reset();
     // Hosts answer no probes: the links to them are the same on each path.
     if (node == 0 || file_.nodes[link.to].id == 0) probed_.links[i].latency = Duration();
@@ -77,8 +86,10 @@ void PathWatch::refresh(const telemetry::RecordTable& table, Instant now) {
 void PathWatch::refresh(std::size_t index, const telemetry::LinkRecord& record, Instant now) {
   PathLink& link = network_.links[index];
   const bool is_probed = record.link_seen != Instant();
-  if (is_probed && now - record.link_seen <= kFreshProbe && record.link_ns != telemetry::kUnknown32)
+  const bool is_fresh = is_probed && now - record.link_seen <= kFreshProbe;
+  if (is_fresh && record.link_ns != telemetry::kUnknown32)
     probed_.links[index].latency = Duration::ns(record.link_ns);
+  set_up(index, record, is_fresh);
   const bool is_sampled = now - record.sampled <= kFresh;
   if (is_sampled && record.has_latency())
     link.latency = Duration::ns(static_cast<std::int64_t>(record.latency_ewma_ns));
@@ -89,6 +100,21 @@ void PathWatch::refresh(std::size_t index, const telemetry::LinkRecord& record, 
   }
   if (is_sampled && record.utilisation_ppm <= 1'000'000)
     link.free_bps -= link.free_bps / 1'000'000 * record.utilisation_ppm;
+}
+
+// A switch that says nothing may be well, and its reports lost.
+void PathWatch::set_up(std::size_t index, const telemetry::LinkRecord& record, bool is_fresh) {
+  const bool answers = record.link_ns != telemetry::kUnknown32;
+  if (is_fresh && answers) answered_[index] = true;
+  network_.links[index].up = probed_.links[index].up = !is_fresh || answers || !answered_[index];
+}
+
+bool PathWatch::take_change() {
+  const std::scoped_lock lock(deciding_, mutex_);
+  if (std::equal(network_.links.begin(), network_.links.end(), noted_.begin(), noted_.end(), alike))
+    return false;
+  noted_ = network_.links;
+  return true;
 }
 
 std::optional<PathWatch::TreeMove> PathWatch::move_of(const Watched& watched) const {
@@ -207,6 +233,7 @@ std::string PathWatch::network_json() const {
     ordered_json row{{"from", network_.nodes[link.from]},
                      {"port", link.egress_port},
                      {"to", network_.nodes[link.to]},
+                     {"up", link.up},
                      {"free_mbps", link.free_bps / kBitsPerMb}};
     row["latency_ns"] = link.latency ? ordered_json(link.latency->to_ns()) : ordered_json();
     links.push_back(row);

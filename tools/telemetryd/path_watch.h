@@ -3,7 +3,8 @@
 //
 // A switch's link counts with the latency of its egress port, if that was reported within kFresh,
 // and with that of the link itself, where it is probed; what is older is unknown. A host adds
-// nothing.
+// nothing. A link is down while its switch says that it does not answer probes, as it did before:
+// one to a neighbour that never answers has no probes.
 //
 // A tree's way up, and a path that switches are told, is chosen by the probes and the capacity of
 // links alone: latency in a switch and free bandwidth move along with the traffic, and would be a
@@ -66,6 +67,9 @@ class PathWatch {
   // Returns the decisions that changed a path.
   void refresh(const telemetry::RecordTable& table, Instant now);
   std::vector<Decision> decide(Instant now);
+  // The same thread, after refresh(): whether a link went up or down, or has another latency by a
+  // fifth, since this was last so.
+  bool take_change();
   // Any thread: from now on decide() goes no further than the path that it is at.
   void end() { ending_ = true; }
 
@@ -103,6 +107,7 @@ class PathWatch {
   };
 
   void refresh(std::size_t link, const telemetry::LinkRecord& record, Instant now);
+  void set_up(std::size_t link, const telemetry::LinkRecord& record, bool is_fresh);
   // nullopt: nothing is to be done about the tree.
   [[nodiscard]] std::optional<TreeMove> move_of(const Watched& watched) const;
   [[nodiscard]] std::optional<PathOrder> order_of(const Watched& watched) const;
@@ -114,7 +119,9 @@ class PathWatch {
   std::mutex deciding_;
   mutable std::mutex mutex_;
   telemetry::PathNetwork network_;
-  telemetry::PathNetwork probed_;  // the same with the latencies that probes say
+  telemetry::PathNetwork probed_;           // the same with the latencies that probes say
+  std::vector<bool> answered_;              // by link: a probe, at some time
+  std::vector<telemetry::PathLink> noted_;  // links as take_change() last said that they changed
   std::vector<Watched> paths_;
   std::deque<Decision> decisions_;
 };

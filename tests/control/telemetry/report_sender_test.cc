@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "dataplane/frame/frame_pool.h"
 #include "telemetry/wire/report.h"
 #include "tests/control/running_switch.h"
 #include "tests/control/telemetry/key_file.h"
@@ -103,6 +105,29 @@ TEST_F(ReportsTimed, C6_RecordsShareDatagramsAndTheSequenceGoesOn) {
   EXPECT_LT(sequence, kRecords) << "several of them share one";
   EXPECT_EQ(telemetry().report_counters().datagrams.get(), sequence);
   EXPECT_EQ(telemetry().report_counters().refused.get(), 0u);
+}
+
+TEST_F(ReportsTimed, C6_ADropAndALongQueueAreFlagged) {
+  for (const bool dropped : {false, true})
+    for (const std::size_t queue : {dataplane::kMarkBacklog - 1, dataplane::kMarkBacklog}) {
+      ReportRecord record;
+      record.own.egress_port = 1;
+      record.own.queue_occupancy = static_cast<std::uint32_t>(queue);
+      record.bitmap = telemetry::kPorts | telemetry::kQueue;
+      record.dropped = dropped;
+      ASSERT_TRUE(telemetry().ring().push(std::move(record)));
+    }
+  record(1, 0);  // without a queue
+  ReportSender sender(kNode, server.address());
+  EXPECT_EQ(sender.drain(0, telemetry()), 5u);
+  const auto datagram = server.datagram();
+  telemetry::ReportReader reader(datagram);
+  std::vector<std::pair<bool, bool>> flags;
+  for (telemetry::Report report; reader.next(report);)
+    flags.emplace_back(report.dropped, report.congested);
+  EXPECT_EQ(flags,
+            (std::vector<std::pair<bool, bool>>{
+                {false, false}, {false, true}, {true, false}, {true, true}, {false, false}}));
 }
 
 TEST_F(ReportsTimed, C6_WithAKeyEachDatagramIsSignedAndItsSequenceGrows) {

@@ -93,15 +93,15 @@ TEST_F(Probes, C5_AnAnswerMeasuresTheLinkOnce) {
   ASSERT_EQ(seen.size(), 1u);
   EXPECT_EQ(seen[0].own.node, 7u);
   EXPECT_EQ(seen[0].own.egress_port, 1u);
-  ASSERT_TRUE(seen[0].link_latency_ns);
-  EXPECT_NE(*seen[0].link_latency_ns, telemetry::kUnknown32);
+  ASSERT_TRUE(seen[0].of_domain.link_latency);
+  EXPECT_NE(*seen[0].of_domain.link_latency, telemetry::kUnknown32);
   EXPECT_EQ(sw.drops(1, DropReason::bridge_reserved), 1u);
 }
 
 TEST_F(Probes, TheOtherSwitchsShareIsNotTheLinks) {
   look();
   answer(sent(1).at(0), 60'000'000'000);  // more than the whole trip took
-  EXPECT_EQ(records().at(0).link_latency_ns, 0u);
+  EXPECT_EQ(records().at(0).of_domain.link_latency, 0u);
 }
 
 TEST_F(Probes, AnswersToOthersAndToNothingAreDropped) {
@@ -122,7 +122,7 @@ TEST_F(Probes, C5_ASilentLinkIsUnknownAndProbesAreCountedAsLost) {
   for (std::size_t i = 0; i <= LinkProbe::kSilent; ++i) wait(Duration::ms(50));
   const auto seen = records();
   ASSERT_EQ(seen.size(), 1u);
-  EXPECT_EQ(seen[0].link_latency_ns, telemetry::kUnknown32);
+  EXPECT_EQ(seen[0].of_domain.link_latency, telemetry::kUnknown32);
   for (std::size_t i = 0; i < LinkProbe::kInFlight; ++i) wait(Duration::ms(50));
   EXPECT_GE(sw.packet_loop().telemetry()->counters().probes_lost.get(), LinkProbe::kSilent);
 }

@@ -9,6 +9,7 @@
 #include "core/net/checksum.h"
 #include "core/wire/ecn.h"
 #include "tests/dataplane/l2_frame.h"
+#include "tests/telemetry/wire/frames.h"
 
 namespace tributary::dataplane {
 namespace {
@@ -191,6 +192,69 @@ TEST_F(ToASlowPort, O1_ForwardedFramesHaveTheirShareUnderAFloodOfJobs) {
     EXPECT_GE(others + kTurn, std::min((sent - kBurst) / 2, FairBacklog::kRoom)) << sent;
   }
   EXPECT_EQ(others, FairBacklog::kRoom);
+}
+
+// A switch behind port 0, which is trusted, and a host behind port 1.
+class WithTelemetry : public ToASlowPort {
+ protected:
+  WithTelemetry() { transmitter.stamp_with(&telemetry); }
+
+  static config::SwitchConfig config() {
+    config::SwitchConfig config = test_config(2);
+    config.telemetry.node_id = 7;
+    config.telemetry.ports = {{config.ports[0].name, true, 0}};
+    return config;
+  }
+  // A packet that goes on, with the metadata of another switch.
+  [[nodiscard]] rte_mbuf* marked() const {
+    telemetry::test::Buffer buffer(telemetry::test::make_frame({.ipv6 = false, .payload = 64}));
+    EXPECT_EQ(telemetry::insert_int(buffer.view, {}, telemetry::kPorts, 8, {}),
+              telemetry::Outcome::done);
+    rte_mbuf* const frame = make_frame(sw.pool(), buffer.now());
+    put_note(frame, {1, 0, 0});
+    return frame;
+  }
+
+  LoopTelemetry telemetry{config(), sw.pool()};
+};
+
+TEST_F(WithTelemetry, C6_WithoutABufferToStripItAFrameDoesNotReachAHost) {
+  const auto send_to_both = [&](rte_mbuf* frame, TrafficClass traffic) {
+    transmitter.multicast(kBoth, frame, traffic);
+  };
+  rte_mbuf* const before = packet(0);
+  rte_mbuf* const refused = marked();
+  rte_mbuf* const behind = packet(wire::kEct0);
+  std::vector<rte_mbuf*> rest;
+  for (rte_mbuf* taken = nullptr; (taken = rte_pktmbuf_alloc(sw.pool())) != nullptr;)
+    rest.push_back(taken);
+  send_to_both(before, TrafficClass::others);
+  send_to_both(refused, TrafficClass::others);
+  send_to_both(behind, TrafficClass::jobs);
+  transmitter.flush();
+  for (rte_mbuf* taken : rest) rte_pktmbuf_free(taken);
+  EXPECT_EQ(sw.sent(0).size(), 3u);
+  const auto to_host = sw.sent(1);
+  ASSERT_EQ(to_host.size(), 2u);
+  EXPECT_EQ(ecn_of(to_host[0]), 0);
+  EXPECT_EQ(ecn_of(to_host[1]), wire::kEct0);
+  EXPECT_EQ(lanes[1]->counters.drops.get(DropReason::no_mbuf), 1u);
+  EXPECT_EQ(lanes[0]->counters.drops.get(DropReason::no_mbuf), 0u);
+  EXPECT_EQ(telemetry.counters().unstripped.get(), 1u);
+  EXPECT_TRUE(lanes[1]->of_jobs.none());
+}
+
+TEST_F(WithTelemetry, C6_ASampledFrameThatFindsNoRoomIsReportedAsDropped) {
+  queue(FairBacklog::kRoom);
+  transmitter.send(1, marked(), TrafficClass::jobs);
+  ReportRecord told;
+  ASSERT_TRUE(telemetry.ring().pop(told));
+  EXPECT_TRUE(told.dropped);
+  EXPECT_EQ(told.own.egress_port, 1);
+  EXPECT_GE(told.own.queue_occupancy, FairBacklog::kRoom);
+  EXPECT_EQ(lanes[1]->counters.drops.get(DropReason::tx_full), 1u);
+  transmitter.send(1, packet(0), TrafficClass::jobs);
+  EXPECT_TRUE(telemetry.ring().empty()) << "the other was not sampled";
 }
 
 }  // namespace

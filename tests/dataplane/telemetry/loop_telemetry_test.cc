@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -40,6 +41,7 @@ config::SwitchConfig switch_config(const config::TelemetryConfig& telemetry) {
   config::JobConfig job;
   job.id = kJob;
   job.telemetry = {.latency = true, .bandwidth = true, .every = 2};
+  job.planes = 2;
   config.jobs = {job};
   return config;
 }
@@ -119,11 +121,21 @@ class Telemetry : public testing::Test {
     std::vector<Bytes> out;
     for (const std::uint16_t port : ports) {
       rte_mbuf* own = frame;
-      loop->stamp({.port = port, .mtu = 1500, .queue = 3, .tx_bytes = 0}, {&own, 1});
+      EXPECT_TRUE(loop->stamp(departure(port, 3), {&own, 1}).none());
       EXPECT_FALSE(has_note(own));
       out.push_back(take_bytes(own));
     }
     return out;
+  }
+  static Departure departure(std::uint16_t port, std::uint32_t queue = 0) {
+    return {.port = port, .mtu = 1500, .queue = queue, .tx_bytes = 0};
+  }
+  // Until the returned buffers are freed there are none.
+  std::vector<rte_mbuf*> take_all_buffers() {
+    std::vector<rte_mbuf*> all;
+    for (rte_mbuf* taken = nullptr; (taken = rte_pktmbuf_alloc(pool->get())) != nullptr;)
+      all.push_back(taken);
+    return all;
   }
   ReportRecord record() {
     ReportRecord out;
@@ -203,6 +215,26 @@ TEST_F(Telemetry, WhatCannotBeMetadataStaysAsItIs) {
   for (const std::uint16_t port : {std::uint16_t{0}, std::uint16_t{2}})
     EXPECT_EQ(send(receive(port, frame), {3})[0], frame);
   EXPECT_EQ(counters().malformed.get(), 2u);
+}
+
+// Marked by the port, while the area says that it is marked by DSCP.
+TEST_F(Telemetry, WhatCannotBeMetadataDoesNotComeInWhereMetadataMayNot) {
+  Bytes beyond = with_metadata(plain_frame());
+  beyond[14 + 20 + 8 + 1] = std::byte{0xFF};
+  Bytes by_dscp = with_metadata(plain_frame());
+  by_dscp[14 + 20 + 8] &= std::byte{0xF0};
+  EXPECT_EQ(send(receive(2, by_dscp), {3})[0], by_dscp);
+  EXPECT_EQ(counters().malformed.get(), 1u);
+  EXPECT_EQ(counters().untrusted.get(), 0u);
+
+  auto dropping = telemetry_config();
+  dropping.untrusted = config::UntrustedRule::drop;
+  start(dropping);
+  for (const Bytes& frame : {beyond, by_dscp}) {
+    EXPECT_EQ(receive(2, frame), nullptr);
+    EXPECT_EQ(send(receive(0, frame), {3})[0], frame) << "a switch may say so";
+  }
+  EXPECT_EQ(counters().malformed.get(), 4u);
 }
 
 TEST_F(Telemetry, AtEveryHopMetadataIsTakenOutAndBegunAnew) {
@@ -298,6 +330,46 @@ TEST_F(Telemetry, SampledResultsAreTheSameBytesOnceTheyAreStripped) {
   EXPECT_TRUE(loop->ring().empty());
 }
 
+TEST_F(Telemetry, C7_TheEndOfAnOpIsToldOnceWhereTheJobsDataEnds) {
+  wire::Header last = result_of(kJob);
+  last.flags = wire::kFlagLast;
+  last.seq = 1;  // is not sampled
+  last.op = 3;
+  last.epoch = 9;
+  const auto pass = [&](const wire::Header& header) {
+    rte_mbuf* const frame = make_frame(pool->get(), plain_frame());
+    loop->sample(header, frame);
+    EXPECT_FALSE(has_note(frame));
+    rte_pktmbuf_free(frame);
+  };
+  pass(last);
+  pass(last);  // a copy, for another group of ports
+  const ReportRecord told = record();
+  EXPECT_EQ(told.of_domain.op_end, (telemetry::OpEnd{kJob, 3, 9, 0, 2}));
+  EXPECT_EQ(told.own.node, kNode);
+  EXPECT_EQ(told.own.egress_port, telemetry::kUnknown16);
+  wire::Header other = last;
+  other.flags = 0;
+  pass(other);
+  other = last;
+  other.type = wire::PacketType::aggregate;
+  pass(other);
+  other = last;
+  other.job = kJob + 1;
+  pass(other);
+  EXPECT_TRUE(loop->ring().empty());
+  last.plane = 1;
+  pass(last);
+  EXPECT_EQ(record().of_domain.op_end->plane, 1);
+
+  auto below = switch_config(telemetry_config());
+  below.jobs[0].parent.emplace();
+  loop = std::make_unique<LoopTelemetry>(below, pool->get());
+  last.op = 4;
+  pass(last);
+  EXPECT_TRUE(loop->ring().empty()) << "its data ends at the switch above";
+}
+
 TEST_F(Telemetry, WhatTheControlThreadDoesNotTakeIsCounted) {
   constexpr std::size_t kFrames = kReportRingSize + 5;
   const Bytes frame = with_metadata(plain_frame());
@@ -311,16 +383,47 @@ TEST_F(Telemetry, WithoutABufferTheHopIsStillReported) {
   rte_mbuf* const frame = make_frame(pool->get(), plain_frame());
   loop->sample(header, frame);
   rte_mbuf_refcnt_update(frame, 1);  // another port has it, too
-  std::vector<rte_mbuf*> rest;
-  for (rte_mbuf* taken = nullptr; (taken = rte_pktmbuf_alloc(pool->get())) != nullptr;)
-    rest.push_back(taken);
+  const auto rest = take_all_buffers();
   rte_mbuf* own = frame;
-  loop->stamp({.port = 1, .mtu = 1500, .queue = 0, .tx_bytes = 0}, {&own, 1});
+  EXPECT_TRUE(loop->stamp(departure(1), {&own, 1}).none());
   EXPECT_EQ(own, frame);
   EXPECT_EQ(record().own.egress_port, 1);
   for (rte_mbuf* taken : rest) rte_pktmbuf_free(taken);
   rte_pktmbuf_free(frame);
   rte_pktmbuf_free(frame);
+}
+
+TEST_F(Telemetry, WithoutABufferMetadataLeavesTowardNoHost) {
+  const Bytes marked = with_metadata(plain_frame());
+  rte_mbuf* const frame = receive(0, marked);
+  rte_mbuf_refcnt_update(frame, 1);  // another port has it, too
+  const auto rest = take_all_buffers();
+  for (const std::uint16_t port : {std::uint16_t{1}, std::uint16_t{2}}) {
+    std::array<rte_mbuf*, 2> own = {rest[0], frame};
+    EXPECT_EQ(loop->stamp(departure(port), own).to_ulong(), port == 1 ? 0u : 2u);
+    EXPECT_EQ(own[1], frame);
+  }
+  EXPECT_EQ(counters().no_space.get(), 1u);
+  EXPECT_EQ(counters().unstripped.get(), 1u);
+  for (rte_mbuf* taken : rest) rte_pktmbuf_free(taken);
+  rte_pktmbuf_free(frame);
+  EXPECT_EQ(take_bytes(frame), marked);
+}
+
+TEST_F(Telemetry, C6_ADropAtAPortIsReportedWithItsQueue) {
+  rte_mbuf* const frame = receive(0, with_metadata(plain_frame()));
+  loop->report_drop(departure(1, 70), frame);
+  const ReportRecord told = record();
+  EXPECT_TRUE(told.dropped);
+  EXPECT_EQ(told.own.ingress_port, 0);
+  EXPECT_EQ(told.own.egress_port, 1);
+  EXPECT_EQ(told.own.queue_occupancy, 70u);
+  EXPECT_EQ(told.bitmap, telemetry::kPorts | telemetry::kQueue);
+  EXPECT_EQ(told.inner_bytes, 0);
+  rte_mbuf* own = frame;
+  loop->stamp(departure(2), {&own, 1});
+  EXPECT_FALSE(record().dropped);
+  rte_pktmbuf_free(own);
 }
 
 }  // namespace

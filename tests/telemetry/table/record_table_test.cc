@@ -49,7 +49,7 @@ TEST(RecordTable, C7_KeepsTheLatencyOfLinks) {
     report.bitmap = kPorts;
     Bytes out(100);
     ReportWriter writer({0, sequence++, 9}, out);
-    ASSERT_TRUE(writer.add(report, at(9, 3, kUnknown32), link_ns));
+    ASSERT_TRUE(writer.add(report, at(9, 3, kUnknown32), {.link_latency = link_ns}));
     table.take(std::span(out).first(writer.length()), now);
   };
   tell({}, Instant::from_ns(5));

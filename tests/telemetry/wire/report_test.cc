@@ -34,7 +34,7 @@ TEST(Report, C7_ALinksLatencyIsDomainMetadataBehindTheBaseline) {
   hop.egress_port = 6;
   Bytes buffer(1500);
   ReportWriter writer({9, 1, 7}, buffer);
-  ASSERT_TRUE(writer.add(report, hop, 5'000'000));
+  ASSERT_TRUE(writer.add(report, hop, {.link_latency = 5'000'000}));
   ASSERT_TRUE(writer.add(report, hop));
   buffer.resize(writer.length());
   EXPECT_EQ(buffer, from_hex("22400001 00000007"
@@ -47,9 +47,32 @@ TEST(Report, C7_ALinksLatencyIsDomainMetadataBehindTheBaseline) {
   EXPECT_EQ(read.hop(7).egress_port, 6);
   ASSERT_TRUE(reader.next(read));
   EXPECT_EQ(read.link_latency(), std::nullopt);
-  read.domain = kLinkDomain;
+  read.domain = kOwnDomain;
   read.domain_bitmap = kLinkLatency;
   EXPECT_EQ(read.link_latency(), std::nullopt) << "the word is missing";
+}
+
+TEST(Report, C7_AnOpsEndIsDomainMetadataToo) {
+  constexpr OpEnd kEnd{0x01020304, 0xA0B0C0D0, 0x1122, 3, 4};
+  Report report;
+  report.bitmap = kPorts;
+  Bytes buffer(1500);
+  ReportWriter writer({9, 1, 7}, buffer);
+  ASSERT_TRUE(writer.add(report, {}, {.op_end = kEnd}));
+  buffer.resize(writer.length());
+  EXPECT_EQ(buffer, from_hex("22400001 00000007"
+                             "10 06 04 00  4000 5452  4000 0000  ffff ffff"
+                             "01020304 a0b0c0d0 1122 03 04"));
+  ReportReader reader(buffer);
+  Report read;
+  ASSERT_TRUE(reader.next(read));
+  EXPECT_EQ(read.op_end(), kEnd);
+  EXPECT_EQ(read.link_latency(), std::nullopt);
+  Report cut = read;
+  cut.own = cut.own.first(12);
+  EXPECT_EQ(cut.op_end(), std::nullopt) << "a word is missing";
+  read.domain = 1;
+  EXPECT_EQ(read.op_end(), std::nullopt) << "another domain's";
 }
 
 // Telemetry report v2.0, "Example with Baseline Metadata and Truncated IPv4".

@@ -92,7 +92,8 @@ class Telemetry:
                               for cable in topology.cables if cable.below == name]}
                  for name, switch in topology.switches.items() if switch.get("other_uplinks")]
         return {"nodes": [*nodes, *({"name": name} for name in hosts)], "links": links,
-                "paths": self._paths(root, bool(trees)), **({"trees": trees} if trees else {})}
+                "paths": self._paths(root, bool(trees)),
+                **({"trees": trees, "decide": {"at": "op-end"}} if trees else {})}
 
     def _paths(self, root, has_choice):
         """From the root to the workers. Where there are several ways, traffic between the root's own worker and

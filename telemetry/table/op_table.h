@@ -1,0 +1,48 @@
+// The ends of jobs' ops, as the switches tell them at which jobs' data ends (end of transmission,
+// C7). Planes of a job end an op one after the other: it has ended when all have.
+//
+// Bounded: where the table is full, the job that was silent for longest makes room.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+
+#include "core/time.h"
+#include "telemetry/wire/report.h"
+
+namespace tributary::telemetry {
+
+struct JobOps {
+  std::uint32_t node = 0;   // that tells them
+  std::uint16_t epoch = 0;  // of `op`; epochs begin with op 0
+  std::uint32_t op = 0;     // the latest one that is heard of
+  std::uint64_t ended = 0;  // ops
+  // From one end to the next, in ns; in the average each counts an eighth. 0: not known.
+  std::uint64_t period_ns = 0;
+  std::uint64_t period_ewma_ns = 0;
+  Instant seen;                   // the latest end
+  std::uint64_t open_planes = 0;  // a bit for each that has not ended `op`
+};
+
+class OpTable {
+ public:
+  using Jobs = std::map<std::uint32_t, JobOps>;
+
+  explicit OpTable(std::size_t limit) : limit_(limit) {}
+
+  // `node` tells it. Returns true if the op has ended now.
+  bool take(const OpEnd& end, std::uint32_t node, Instant now);
+  [[nodiscard]] const Jobs& jobs() const { return jobs_; }
+  // Of all jobs, those that made room, too.
+  [[nodiscard]] std::uint64_t ended() const { return ended_; }
+
+ private:
+  JobOps& place_of(std::uint32_t job);
+
+  const std::size_t limit_;
+  Jobs jobs_;
+  std::uint64_t ended_ = 0;
+};
+
+}  // namespace tributary::telemetry
