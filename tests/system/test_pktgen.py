@@ -21,6 +21,7 @@ JOBS = """
   - {id: 2, workers: 2, lease: 3600s, slots: dynamic}
   - {id: 3, workers: 2, lease: 3600s, slots: dynamic}
 """
+OVER_RDMA = "  - {id: 4, workers: 2, lease: 3600s, chunk_bytes: 512, rdma: true}\n"
 
 
 def _program(name):
@@ -28,16 +29,17 @@ def _program(name):
 
 
 class Bench:
-    def __init__(self, loop, stack, directory):
+    def __init__(self, loop, stack, directory, jobs=JOBS, slots=192):
         self.loop = loop
         self.directory = directory
         memif = f"socket={directory}/memif.sock,socket-abstract=no,rsize=10"
         self._client = f"net_memif0,id=0,{memif},role=client"
         self.config = directory / "switch.yaml"
         self.config.write_text(
-            "switch: {address: 10.77.0.254, slots: 192, memory: {megabytes: 128}}\n"
-            f'ports: [{{name: p0, devargs: "net_memif0,id=0,{memif},role=server"}}]\n'
-            f"jobs:{JOBS}control: {{socket: {directory}/control.sock}}\n")
+            f"switch:\n  address: 10.77.0.254\n  slots: {slots}\n  memory: {{megabytes: 128}}\n"
+            "  telemetry: {node_id: 7, report_to: 127.0.0.1:9, ports: [{port: p0, trusted: true}]}\n"
+            f'ports: [{{name: p0, devargs: "net_memif0,id=0,{memif},role=server", rdma: true}}]\n'
+            f"jobs:{jobs}control: {{socket: {directory}/control.sock}}\n")
         argv = [_program("tributary-switchd"), "--config", self.config]
         stack.enter_context(Process(loop, "switch", argv, directory / "switch.log")).wait_line(
             "^ready", LIMIT_S)
@@ -80,6 +82,13 @@ def bench(loop, tmp_path):
         yield Bench(loop, stack, tmp_path)
 
 
+@pytest.fixture
+def mixed_bench(loop, tmp_path):
+    """Has a job by RoCEv2, too."""
+    with contextlib.ExitStack() as stack:
+        yield Bench(loop, stack, tmp_path, JOBS + OVER_RDMA, slots=256)
+
+
 def joined(bench):
     """Joins all jobs; the words for their epochs."""
     bench.make("--plain", 10)
@@ -87,10 +96,12 @@ def joined(bench):
     return [word for job, row in bench.jobs().items() for word in ("--epoch", f"{job}={row['epoch']}")]
 
 
-def test_a_replayed_capture_gives_the_expected_counters(bench):
+def test_c6_a_replayed_capture_gives_the_expected_counters(mixed_bench):
+    """One job sends RoCEv2; packets of the others come with metadata, which the switch takes out."""
+    bench = mixed_bench
     epochs = joined(bench)
     bench.make(*epochs, "--ops", OPS, "--chunks", CHUNKS, "--resend", 0.1, "--bypass", 0.1,
-               "--garbage", 0.2)
+               "--garbage", 0.2, "--int", 0.3, "--int-hops", 3)
     expected = json.loads((bench.directory / "expected.json").read_text())
     wanted = expected["jobs"]
     bench.replay("aggregate.pcap", lambda: all(
@@ -105,6 +116,8 @@ def test_a_replayed_capture_gives_the_expected_counters(bench):
     for reason, packets in expected["drops"].items():
         assert drops.get(reason) == packets, (reason, packets, drops)
     assert sum(expected["drops"].values()) > 10
+    telemetry = bench.show("telemetry")[0]
+    assert telemetry["stripped"] == expected["with_metadata"] > 10 and telemetry["malformed"] == 0, telemetry
 
 
 def test_o8_chunks_that_are_open_at_once_collide(bench):
@@ -144,20 +157,26 @@ def test_plain_frames_are_learned(bench):
     bench.loop.wait(lambda: learned() == 0, LIMIT_S, "the addresses are forgotten")
 
 
-def test_frames_are_what_the_scapy_layer_reads(bench):
+def test_frames_are_what_the_scapy_layer_reads(mixed_bench):
+    bench = mixed_bench
     sys.path.insert(0, str(TOP / "tools/scapy"))
     from scapy.all import rdpcap
     from scapy.layers.inet import UDP
-    from tributary_layer import Tributary
+    from tributary_layer import BTH, Tributary
 
-    bench.make("--epoch", "1=7", "--epoch", "2=8", "--epoch", "3=9", "--ops", 2, "--chunks", 3)
+    bench.make("--epoch", "1=7", "--epoch", "2=8", "--epoch", "3=9", "--epoch", "4=10", "--ops", 2, "--chunks", 3)
     packets = rdpcap(str(bench.directory / "aggregate.pcap"))
-    assert len(packets) == 2 * 3 * (3 + 2 + 2)
+    assert len(packets) == 2 * 3 * (3 + 2 + 2 + 2)
     seqs = {}
     for packet in packets:
         header = packet[Tributary]
-        assert (header.epoch, header.element_count) == (6 + header.job, 256)
+        assert (header.epoch, header.element_count) == (6 + header.job, 128 if header.job == 4 else 256)
         seqs.setdefault((header.job, header.origin, header.shard), []).append(header.seq)
+        if header.job == 4:
+            carried = packet[BTH].icrc
+            packet[BTH].icrc = None
+            assert type(packet)(bytes(packet))[BTH].icrc == carried
+            continue
         carried = packet[UDP].chksum
         del packet[UDP].chksum
         assert type(packet)(bytes(packet))[UDP].chksum == carried
