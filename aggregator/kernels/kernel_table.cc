@@ -29,6 +29,8 @@ AdmittedReductions::AdmittedReductions(const config::JobConfig& job) {
   };
   for (const config::Reduction& r : job.reductions) admit(r.dtype, r.op);
   if (job.reductions.empty()) for_each_pair(admit);
+  // By it ranks agree on what a retry does again, whatever they sum.
+  admit(wire::DType::int64, wire::ReduceOp::sum);
 }
 
 }  // namespace tributary::aggregator

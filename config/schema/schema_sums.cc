@@ -54,8 +54,8 @@ Fields<JobConfig> way_of_summing() {
              "Integer sums and products. saturating: overflow is reported, never delivered. "
              "modular: they wrap, as masked data needs."),
       scalars("reductions", &JobConfig::reductions, reduction(), 0, kMaxReductions,
-              "Pairs of data type and operation that the job may ask for. Left out: all that make "
-              "sense."),
+              "Pairs of data type and operation that the job may ask for, beside int64 sum, by "
+              "which ranks agree on a retry. Left out: all that make sense."),
   };
 }
 

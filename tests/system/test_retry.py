@@ -57,7 +57,9 @@ def test_rule23_every_switch_of_a_tree_dies_in_turn(make_tree, launch_tree, step
 
 
 def test_rule23_a_switch_dies_and_is_restarted_by_turns(make_bed, launch):
-    bed = make_bed("veth", 3, jobs=[Job(1, 3, (("lease", f"{LEASE_S:g}s"),))])
+    """Its job sums float32 alone; the ranks agree on what they have by int64."""
+    options = (("lease", f"{LEASE_S:g}s"), ("reductions", ["float32 sum"]))
+    bed = make_bed("veth", 3, jobs=[Job(1, 3, options)])
     workers = launch(bed).start(FLOATS, retry="ops")
     for number in range(4):
         for worker in workers:

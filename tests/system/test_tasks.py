@@ -116,6 +116,35 @@ def test_c3_t15_the_result_has_the_bits_of_one_process_whoever_is_killed(make_tr
     assert any(row["what"].startswith("tries again: ") and row["role"] == "worker" for row in line)
 
 
+def test_c3_t15_every_switch_dies_in_a_task_and_the_result_is_the_same(make_tree, tmp_path):
+    """Each gets kill -9 and starts anew: above main while it waits for workers, above workers while
+    the task arrives, in the rounds, and while they deliver.
+    """
+    bed = make_tree(EXAMPLE / "topology.yaml")
+
+    def restart(switch):
+        kill(bed.switches[switch])
+        bed.start_switch(switch)
+
+    members = Members(bed, tmp_path)
+    main = members.main()
+    workers = {name: members.worker(name) for name in WORKERS[:-1]}
+    bed.loop.wait(lambda: sum(row["present"] for row in bed.show("root", "jobs")) > 0, LIMIT_S, "main has joined")
+    restart("root")
+    workers["w4"] = members.worker("w4")
+    workers["w1"].wait_line("^task of", LIMIT_S)
+    restart("B")
+    for name in WORKERS:
+        workers[name].wait_line("^task of", LIMIT_S)
+    rounds = bed.show("A", "jobs")[1]["completions"]
+    bed.loop.wait(lambda: bed.show("A", "jobs")[1]["completions"] > rounds, LIMIT_S, "rounds go on")
+    restart("A")
+    workers["w4"].wait_line("^final: norm", LIMIT_S)
+    restart("root")
+    ends_well([main, *workers.values()])
+    assert main.stdout[-1] == single(bed), main.describe()
+
+
 def test_c3_a_task_crosses_each_link_once_and_a_second_main_is_refused(make_tree, tmp_path):
     """Links carry at most 5 % more than the task, headers and all."""
     size = ("--samples", "20000", "--features", "25")

@@ -140,19 +140,23 @@ def test_a_wait_has_a_limit(ranks):
         assert re.search("allreduce of 4 B float32 .SUM.: timed out: not done within the timeout of 20 ms", text), text
 
 
+def lose_a_rank(ranks, running):
+    """Rank 2 is killed while all sum; the others' errors name it."""
+    os.mkfifo(running)
+    ranks.start("sums_for_ever", str(running))
+    running.read_text()  # until rank 2 has summed
+    ranks.kill(2)
+    for rank in (0, 1, 3):
+        how, what = ranks.receive(rank)
+        assert how == "raised" and "rank 2" in what[1], what
+
+
 def test_a_killed_rank_is_named_and_a_restart_begins_anew(switch, directory):
     """A torchrun restart: new processes, a new store, the same job."""
     ranks = Ranks(switch, directory)
     try:
         assert ranks.run("sums_once") == [4.0] * 4
-        running = directory / "running"
-        os.mkfifo(running)
-        ranks.start("sums_for_ever", str(running))
-        running.read_text()  # until rank 2 has summed
-        ranks.kill(2)
-        for rank in (0, 1, 3):
-            how, what = ranks.receive(rank)
-            assert how == "raised" and "rank 2" in what[1], what
+        lose_a_rank(ranks, directory / "running")
     finally:
         ranks.stop()
     restarted = Ranks(switch, directory)
@@ -160,6 +164,25 @@ def test_a_killed_rank_is_named_and_a_restart_begins_anew(switch, directory):
         assert restarted.run("sums_once") == [4.0] * 4
     finally:
         restarted.stop()
+
+
+def test_an_elastic_restart_goes_on_with_fewer_ranks_and_with_more(directory):
+    """torchrun --nnodes 3:4 loses a node, and gets it back: new processes each time, in the same job."""
+    folder = directory / "elastic"
+    folder.mkdir()
+    switch = Switch(folder, {1: 4}, "lease: 5s, min_workers: 3")
+    switch.start()
+    try:
+        for size, killed in ((4, True), (3, False), (4, False)):
+            ranks = Ranks(switch, folder, size, TRIBUTARY_JOB="1")
+            try:
+                assert ranks.run("sums_once") == [float(size)] * size
+                if killed:
+                    lose_a_rank(ranks, folder / "running")
+            finally:
+                ranks.stop()
+    finally:
+        switch.stop()
 
 
 @contextmanager

@@ -20,6 +20,16 @@ TEST(KernelTable, HasKernelsForEveryPairThatMakesSense) {
   }
 }
 
+TEST(AdmittedReductions, Rule23_TheSumByWhichRanksAgreeIsAmongThem) {
+  config::JobConfig job = test_job(1);
+  job.reductions = {{DType::float32, ReduceOp::sum}};
+  const AdmittedReductions admitted(job);
+  EXPECT_TRUE(admitted.contains(DType::float32, ReduceOp::sum));
+  EXPECT_TRUE(admitted.contains(DType::int64, ReduceOp::sum));
+  EXPECT_FALSE(admitted.contains(DType::int64, ReduceOp::max));
+  EXPECT_FALSE(admitted.any(DType::int32));
+}
+
 // Data of a pair that makes no sense opens nothing and is counted, though the job names no pairs.
 TEST_F(EngineTest, T14_DataOfInvalidPairsIsRefused) {
   for (const auto partials : {wire::Partials::wide, wire::Partials::narrow}) {
