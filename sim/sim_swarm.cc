@@ -195,6 +195,7 @@ int run_libraries(const Options& options) {
     all.ops += outcome.ops;
     all.updates += outcome.updates;
     all.retries += outcome.retries;
+    all.moves += outcome.moves;
     if (!outcome.failure) continue;
     std::cout << "FAILED library world of seed " << seed << ": " << *outcome.failure << std::endl;
     return 1;
@@ -202,7 +203,8 @@ int run_libraries(const Options& options) {
   std::cout << "seeds " << options.first << " to " << options.last << ", " << all.events
             << " events, " << all.ops << " ops ended, " << all.updates
             << " of them updates of models, " << all.retries
-            << " times ops of a lost epoch were done again\n";
+            << " times ops of a lost epoch were done again, " << all.moves
+            << " moves of switches\n";
   return all.retries > 0 ? 0 : 1;
 }
 

@@ -55,7 +55,7 @@ bool is_for(const Identity& identity, std::span<const std::byte> frame,
 // Reported beside what the sink strips: where and when the packet came.
 constexpr std::uint16_t kArrival = telemetry::kPorts | telemetry::kIngressTime;
 
-// What a port was like that dropped a packet: that one has no time at which it left.
+// Reported of a port that drops a packet: it has no time at which it left.
 constexpr std::uint16_t kDropValues = telemetry::kPorts | telemetry::kQueue;
 
 // Reports of other traffic have all values, and the headers that tell its flow.

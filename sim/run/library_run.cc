@@ -12,6 +12,7 @@
 #include "sim/node/switch_node.h"
 #include "sim/node/world.h"
 #include "sim/run/node_options.h"
+#include "sim/run/tree_changes.h"
 #include "sim/scenario/network_plan.h"
 
 namespace tributary::sim {
@@ -43,7 +44,12 @@ class NoServerObserver : public ServerObserver {
 class LibraryRun : public WorldObserver, public LibraryObserver {
  public:
   LibraryRun(const Scenario& scenario, Trace::Sink log)
-      : scenario_(scenario), plan_(plan_network(scenario)), world_(*this, scenario.backlog_frames) {
+      : scenario_(scenario),
+        plan_(plan_network(scenario)),
+        world_(*this, scenario.backlog_frames),
+        changes_(scenario, plan_, world_, [this](FaultKind kind) {
+          if (kind == FaultKind::switch_move) ++moves_;
+        }) {
     if (log) world_.trace().listen(std::move(log));
     build();
   }
@@ -66,8 +72,8 @@ class LibraryRun : public WorldObserver, public LibraryObserver {
   struct Job {
     std::vector<LibraryNode*> ranks;
     std::vector<std::uint64_t> salts;
-    std::vector<std::uint32_t> next;  // by rank: the op that ends next
-    config::Bracket expression;
+    std::vector<std::uint32_t> next;                          // by rank: the op that ends next
+    std::vector<config::Bracket> expressions;                 // one for each tree that there is
     std::map<std::uint32_t, std::vector<std::byte>> results;  // of the first rank that had each
     ModelChecker model;
   };
@@ -77,7 +83,11 @@ class LibraryRun : public WorldObserver, public LibraryObserver {
   void build();
   void build_workers();
   void build_servers();
-  void cable(NodeId a, NodeId b);
+  std::pair<std::uint16_t, std::uint16_t> cable(NodeId a, NodeId b);
+  [[nodiscard]] std::vector<config::Bracket> expressions_of(const JobScenario& job) const;
+  [[nodiscard]] std::optional<std::string> wrong_sum(const Job& job, const JobScenario& scenario,
+                                                     std::uint32_t index, const OpPlan& plan,
+                                                     const OpResult& result) const;
   [[nodiscard]] std::optional<NodeId> target_of(const ScriptEntry& entry) const;
   bool check_bits(Job& job, const std::string& name, std::uint32_t index, const OpPlan& plan,
                   const OpResult& result);
@@ -90,6 +100,7 @@ class LibraryRun : public WorldObserver, public LibraryObserver {
   const Scenario& scenario_;
   const NetworkPlan plan_;
   World world_;
+  TreeChanges changes_;
   NoObserver unseen_;
   NoServerObserver unseen_server_;
   bool may_leave_ = false;
@@ -100,11 +111,25 @@ class LibraryRun : public WorldObserver, public LibraryObserver {
   std::uint64_t cables_ = 0;
   std::uint64_t ops_ = 0;
   std::uint64_t updates_ = 0;
+  std::uint64_t moves_ = 0;
 };
 
-void LibraryRun::cable(NodeId a, NodeId b) {
-  world_.connect(a, b, scenario_.links, Instant() + scenario_.heal_at,
-                 seed_of(scenario_.seed, kCable, cables_++));
+std::pair<std::uint16_t, std::uint16_t> LibraryRun::cable(NodeId a, NodeId b) {
+  return world_.connect(a, b, scenario_.links, Instant() + scenario_.heal_at,
+                        seed_of(scenario_.seed, kCable, cables_++));
+}
+
+// How the sums of floats are bracketed, by the tree that switches have read.
+std::vector<config::Bracket> LibraryRun::expressions_of(const JobScenario& job) const {
+  if (job.sums.bracketing) return {*job.sums.bracketing};
+  std::vector<config::Bracket> all = {expression_of(plan_, job.id)};
+  NetworkPlan then = plan_;
+  for (const NetworkPlan::Version& version : plan_.versions) {
+    for (std::size_t i = 0; i < version.configs.size(); ++i)
+      then.switches[i].config = version.configs[i];
+    all.push_back(expression_of(then, job.id));
+  }
+  return all;
 }
 
 void LibraryRun::build() {
@@ -118,6 +143,9 @@ void LibraryRun::build() {
   }
   build_workers();
   build_servers();
+  changes_.build(
+      switches_, {}, [this](NodeId a, NodeId b) { return cable(a, b); },
+      static_cast<std::uint32_t>(2 * scenario_.script.size()), seed_of(scenario_.seed, kChange, 0));
   for (std::uint32_t i = 0; i < scenario_.script.size(); ++i)
     world_.schedule(Instant() + scenario_.script[i].at, Event::Kind::script, i);
   world_.schedule(Instant() + kLeaveInterval, Event::Kind::check, 0);
@@ -126,8 +154,7 @@ void LibraryRun::build() {
 void LibraryRun::build_workers() {
   for (std::uint32_t j = 0; j < scenario_.jobs.size(); ++j) {
     Job& job = jobs_.emplace_back();
-    const auto& declared = scenario_.jobs[j].sums.bracketing;
-    job.expression = declared ? *declared : expression_of(plan_, scenario_.jobs[j].id);
+    job.expressions = expressions_of(scenario_.jobs[j]);
     job.next.resize(scenario_.jobs[j].workers);
     for (std::uint32_t rank = 0; rank < scenario_.jobs[j].workers; ++rank) {
       const auto number = static_cast<std::uint32_t>(ranks_.size());
@@ -158,9 +185,10 @@ std::optional<NodeId> LibraryRun::target_of(const ScriptEntry& e) const {
   return switches_[1 + e.index % scenario_.access_switches]->id();
 }
 
-// Entries beyond the script's end start what crashed again.
+// Entries beyond the script's end start what crashed again; behind those are the tree's changes.
 void LibraryRun::on_script(std::uint32_t number) {
   const auto size = static_cast<std::uint32_t>(scenario_.script.size());
+  if (number >= 2 * size) return changes_.step(number - 2 * size);
   const ScriptEntry& e = scenario_.script[number % size];
   const auto node = target_of(e);
   if (!node) return;
@@ -205,12 +233,23 @@ void LibraryRun::on_op_ended(LibraryNode& node, std::uint32_t index, const OpPla
   const bool first = check_bits(job, name, index, plan, result);
   std::optional<std::string> wrong;
   if (!wire::concerns_model(plan.collective))
-    wrong = wrong_with(plan, scenario_.jobs[node.options().job_index], job.expression, job.salts,
-                       index, result);
+    wrong = wrong_sum(job, scenario_.jobs[node.options().job_index], index, plan, result);
   else if (first)
     wrong =
         job.model.done(kRun, index, plan, result.data, [&](std::uint32_t) { return job.salts; });
   if (wrong) world_.fail(name + ": " + *wrong);
+}
+
+// Switches of two trees never make up one epoch: the sum is one of these trees'.
+std::optional<std::string> LibraryRun::wrong_sum(const Job& job, const JobScenario& scenario,
+                                                 std::uint32_t index, const OpPlan& plan,
+                                                 const OpResult& result) const {
+  std::optional<std::string> wrong;
+  for (const config::Bracket& expression : job.expressions) {
+    wrong = wrong_with(plan, scenario, expression, job.salts, index, result);
+    if (!wrong) return std::nullopt;
+  }
+  return wrong;
 }
 
 // Returns true if this rank is the first to have a result that is the same on all.
@@ -247,6 +286,7 @@ LibraryOutcome LibraryRun::run() {
   outcome.events = world_.events_done();
   outcome.ops = ops_;
   outcome.updates = updates_;
+  outcome.moves = moves_;
   for (const LibraryNode* rank : ranks_) outcome.retries += rank->stats().retries;
   return outcome;
 }

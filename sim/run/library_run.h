@@ -18,6 +18,7 @@ struct LibraryOutcome {
   std::uint64_t ops = 0;      // ended, over all ranks
   std::uint64_t updates = 0;  // of these, of models
   std::uint64_t retries = 0;
+  std::uint64_t moves = 0;  // of switches in the tree
 };
 
 // A scenario of draw_library_world(). `log` gets the event log, a line a call.

@@ -29,7 +29,8 @@ class Simulation : public WorldObserver {
         plan_(plan_network(scenario)),
         world_(*this, scenario.backlog_frames),
         checker_(scenario),
-        changes_(scenario, plan_, world_, checker_) {
+        changes_(scenario, plan_, world_,
+                 [this](FaultKind kind) { checker_.count_node_fault(kind); }) {
     if (log) world_.trace().listen(std::move(log));
     if (measured) recorder_.emplace(scenario, world_, checker_);
     build();

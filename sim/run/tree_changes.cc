@@ -55,7 +55,7 @@ void TreeChanges::read(std::uint32_t number) {
   if (node.version_to_come() >= step.version) return;
   if (world_.paused(node.id()))
     return world_.schedule(world_.now() + kReadAgain, Event::Kind::script, first_ + number);
-  checker_.count_node_fault(FaultKind::tree_change);
+  count_(FaultKind::tree_change);
   node.reload(plan_.versions[step.version].configs[step.index], step.version,
               world_.local_now(node.id()), scenario_.changes[step.version - 1].drain);
 }
@@ -73,7 +73,7 @@ void TreeChanges::move_worker(std::size_t version, std::size_t number) {
   const std::size_t home = plan_.versions[version].homes[number];
   const bool alive = world_.alive(node.id());
   if (alive) {
-    checker_.count_node_fault(FaultKind::worker_move);
+    count_(FaultKind::worker_move);
     world_.crash(node.id());
   }
   node.move(plan_.switches[home].config.ipv4, port_to(false, number, home));
@@ -84,7 +84,7 @@ void TreeChanges::move_switch(std::size_t version, std::size_t index) {
   const NodeId node = switches_[index]->id();
   const std::uint16_t port = port_to(true, index, *plan_.versions[version].above[index]);
   if (world_.plugged_in(node, port)) return;
-  checker_.count_node_fault(FaultKind::switch_move);
+  count_(FaultKind::switch_move);
   world_.plug(node, 0, false);
   for (std::size_t i = 0; i < ports_.size(); ++i)
     if (plan_.cables[i].of_switch && plan_.cables[i].mover == index)

@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "sim/check/checker.h"
 #include "sim/node/switch_node.h"
 #include "sim/node/worker_node.h"
 #include "sim/node/world.h"
+#include "sim/scenario/fault_kind.h"
 #include "sim/scenario/network_plan.h"
 
 namespace tributary::sim {
@@ -26,12 +26,14 @@ class TreeChanges {
  public:
   // A cable between two nodes; the port at each end.
   using Connect = std::function<std::pair<std::uint16_t, std::uint16_t>(NodeId, NodeId)>;
+  using Count = std::function<void(FaultKind)>;
 
-  TreeChanges(const Scenario& scenario, const NetworkPlan& plan, World& world, Checker& checker)
-      : scenario_(scenario), plan_(plan), world_(world), checker_(checker) {}
+  // `count` is told what happens.
+  TreeChanges(const Scenario& scenario, const NetworkPlan& plan, World& world, Count count)
+      : scenario_(scenario), plan_(plan), world_(world), count_(std::move(count)) {}
 
   // Plugs in the plan's further cables, and schedules all steps as script entries from number
-  // `first` on. Both lists as in the plan; they must stay.
+  // `first` on. Both lists as in the plan, that of workers empty if none moves; they must stay.
   void build(std::span<SwitchNode* const> switches, std::span<WorkerNode* const> workers,
              const Connect& connect, std::uint32_t first, std::uint64_t seed);
   // Script entry first + number.
@@ -56,7 +58,7 @@ class TreeChanges {
   const Scenario& scenario_;
   const NetworkPlan& plan_;
   World& world_;
-  Checker& checker_;
+  Count count_;
   std::span<SwitchNode* const> switches_;
   std::span<WorkerNode* const> workers_;
   std::uint32_t first_ = 0;

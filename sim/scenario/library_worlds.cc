@@ -58,7 +58,8 @@ Scenario draw_library_world(std::uint64_t seed) {
     s.servers.count = 1;
   else
     s.servers = {};
-  s.changes.clear();
+  // A rank that moves would begin anew.
+  std::erase_if(s.changes, [](const TreeChange& change) { return !change.moved_switch; });
   s.hostile = {};
   s.links.stray_ppm = 0;
   keep_ranks(Draw(seed ^ 0x11B0'0000'0000), s);

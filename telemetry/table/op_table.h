@@ -34,7 +34,7 @@ class OpTable {
   // `node` tells it. Returns true if the op has ended now.
   bool take(const OpEnd& end, std::uint32_t node, Instant now);
   [[nodiscard]] const Jobs& jobs() const { return jobs_; }
-  // Of all jobs, those that made room, too.
+  // Counts the ops of all jobs, also of those that made room.
   [[nodiscard]] std::uint64_t ended() const { return ended_; }
 
  private:

@@ -54,7 +54,7 @@ void write(const DomainValues& values, std::span<std::byte> out) {
   out[11] = static_cast<std::byte>(values.op_end->planes);
 }
 
-// What a report of this domain has for the bit alone; empty: nothing.
+// The values that a report of this domain has for the bit alone; empty: none.
 std::span<const std::byte> values_for(const Report& report, std::uint16_t bit, std::size_t bytes) {
   const std::size_t before = std::size_t{words_of(report.bitmap)} * 4;
   if (report.type != ReportType::in_band || report.domain != kOwnDomain ||

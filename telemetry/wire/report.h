@@ -46,7 +46,7 @@ struct OpEnd {
   bool operator==(const OpEnd&) const = default;
 };
 
-// What a report has behind the values of its hop; one of them at most.
+// Stand in a report behind the values of its hop; one of them at most.
 struct DomainValues {
   std::optional<std::uint32_t> link_latency = {};
   std::optional<OpEnd> op_end = {};

@@ -1,6 +1,6 @@
-"""A tree whose shape, planes and settings change under a running job of twelve ranks (rule 22, O1, T1):
-no op fails, every sum is exact, and callers notice pauses. Completion hosts are not among them: only
-a restart of a switch changes these.
+"""A tree whose shape, planes, hosts and settings change under a running job of twelve ranks (rule 22,
+O1, T1): no op fails, every sum is exact, and callers notice pauses. A job with several planes has no
+hosts elsewhere, and only a restart of a switch changes which hosts there are; which one serves does.
 
 TRIBUTARY_SEED and TRIBUTARY_ROUNDS choose another run, or a longer one.
 """
@@ -40,7 +40,7 @@ def vlan_of(leaf, middle):
     return 100 + 10 * LEAVES.index(leaf) + MIDDLE.index(middle)
 
 
-def tree():
+def tree(**of_job):
     root = switch(1, "root", [(m.lower(), 90 + at) for at, m in enumerate(MIDDLE)])
     middle = [
         switch(
@@ -62,7 +62,7 @@ def tree():
         for at, leaf in enumerate(LEAVES)
         for i in range(RANKS_OF_A_LEAF)
     ]
-    job = {"id": 1, "workers": len(workers), "chunk_bytes": 1024, "window": 32, "lease": "10s"}
+    job = {"id": 1, "workers": len(workers), "chunk_bytes": 1024, "window": 32, "lease": "10s", **of_job}
     return {"switches": [root, *middle, *leaves], "workers": workers, "jobs": [job]}
 
 
@@ -77,21 +77,25 @@ def spare_cables():
 
 
 @pytest.fixture
-def bed(make_tree, tmp_path):
-    file = tmp_path / "tree.yaml"
-    file.write_text(yaml.safe_dump(tree()))
-    return make_tree(file, spare_cables=spare_cables())
+def make_bed_of(make_tree, tmp_path):
+    def make(**of_job):
+        file = tmp_path / "tree.yaml"
+        file.write_text(yaml.safe_dump(tree(**of_job)))
+        return make_tree(file, spare_cables=spare_cables())
+
+    return make
 
 
 class Changes:
-    """Draws one change after the other."""
+    """Draws one change after the other: of planes, or where the job has some, of its hosts."""
 
-    def __init__(self, topology, dice):
-        self._topology, self._dice = topology, dice
-        self._job = topology.jobs[1]
+    def __init__(self, bed, dice):
+        self._bed, self._topology, self._dice = bed, bed.topology, dice
+        self._job = self._topology.jobs[1]
+        self.hosts = [host for host in self._job.get("completion_hosts", []) if host != "root"]
 
     def make(self):
-        return self._dice.choice([self._parent, self._planes, self._settings])()
+        return self._dice.choice([self._parent, self._host if self.hosts else self._planes, self._settings])()
 
     def _parent(self):
         """A leaf gets the other switch above it; that one keeps a leaf."""
@@ -103,9 +107,19 @@ class Changes:
         return f"{leaf} below {other}"
 
     def _settings(self):
+        if self.hosts:  # a switch that hosts was told the window
+            self._job["lease"] = f"{self._dice.randrange(8, 60)}s"
+            return f"lease {self._job['lease']}"
         window = self._dice.choice([w for w in (16, 32, 64) if w != self._job["window"]])
         self._job["window"] = window
         return f"window {window}"
+
+    def _host(self):
+        """The root is asked for one at once."""
+        best = self._dice.choice(self.hosts)
+        loads = [word for host in self.hosts for word in ("--load", f"{host}={0 if host == best else 9}")]
+        self._bed.client("root", "place-host", "1", *loads)
+        return f"{best} completes"
 
     def _planes(self):
         self._job["planes"] = 3 - self._job.get("planes", 1)
@@ -118,10 +132,11 @@ def wait_on(workers, ops):
         worker.wait_event("progress", count + ops)
 
 
-def test_rule22_o1_parents_planes_and_settings_change_under_twelve_ranks(bed, launch_tree):
+def change_again_and_again(bed, launch_tree, rounds):
+    """TRIBUTARY_ROUNDS changes, or so many."""
+    rounds = int(os.environ.get("TRIBUTARY_ROUNDS", rounds))
     dice = random.Random(int(os.environ.get("TRIBUTARY_SEED", "1")))
-    rounds = int(os.environ.get("TRIBUTARY_ROUNDS", "50"))
-    changes = Changes(bed.topology, dice)
+    changes = Changes(bed, dice)
     workers = launch_tree(bed).start(LONG)
     for number in range(rounds):
         wait_on(workers, BETWEEN)
@@ -148,14 +163,26 @@ def test_rule22_o1_parents_planes_and_settings_change_under_twelve_ranks(bed, la
     )
 
 
+def test_rule22_o1_parents_planes_and_settings_change_under_twelve_ranks(make_bed_of, launch_tree):
+    change_again_and_again(make_bed_of(), launch_tree, 50)
+
+
+def test_rule22_t11_parents_hosts_and_settings_change_under_twelve_ranks(make_bed_of, launch_tree):
+    bed = make_bed_of(completion_hosts=[*MIDDLE, "root"], host_choice="least_load", planes=1)
+    change_again_and_again(bed, launch_tree, 25)
+    [host] = bed.show("root", "hosts")
+    assert host["chosen"] == "requested", host
+
+
 def is_refused(bed, switch, reason):
     return any(row["refused"] == reason for row in bed.show(switch, "tree"))
 
 
-def test_rule23_ranks_go_on_by_another_tree_when_a_switch_is_gone_for_good(bed, launch_tree):
+def test_rule23_ranks_go_on_by_another_tree_when_a_switch_is_gone_for_good(make_bed_of, launch_tree):
     """M1 dies and stays dead; its leaves get M2 above them, where the job then ends. The root reads
     that first, and has no such job while the others still send their ranks there. No op fails.
     """
+    bed = make_bed_of()
     workers = launch_tree(bed).start(LONG, retry="ops")
     wait_on(workers, BETWEEN)
     bed.switches["M1"].signal(signal.SIGKILL)

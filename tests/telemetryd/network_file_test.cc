@@ -35,10 +35,10 @@ TEST(NetworkFile, C7_OpsEndsMaySayWhenPathsAreLookedFor) {
   const auto decide = [&](const std::string& rule) {
     return parse_network("decide: {" + rule + "}\n" + network, "n.yaml").decide;
   };
-  EXPECT_EQ(parse_network(network, "n.yaml").decide.at, DecideAt::timer);
+  EXPECT_EQ(parse_network(network, "n.yaml").decide.at, telemetry::DecideAt::timer);
   EXPECT_EQ(decide("at: op-end").ops, 1u);
   EXPECT_EQ(decide("at: op-end, ops: 16").ops, 16u);
-  EXPECT_EQ(decide("at: change").at, DecideAt::change);
+  EXPECT_EQ(decide("at: change").at, telemetry::DecideAt::change);
   EXPECT_THAT(refusal("decide: {at: never}\n" + network), HasSubstr("timer, op-end, change"));
   EXPECT_THAT(refusal("decide: {ops: 0}\n" + network), HasSubstr("decide.ops"));
 }

@@ -15,6 +15,7 @@
 namespace tributary::telemetryd {
 namespace {
 
+using testing::AllOf;
 using testing::Each;
 using testing::HasSubstr;
 using testing::SizeIs;

@@ -18,12 +18,12 @@
 #include "config/text/codec.h"
 #include "config/text/file.h"
 #include "dataplane/host/periodic_thread.h"
+#include "telemetry/path/decision_timer.h"
 #include "tools/cli/app.h"
 #include "tools/client/control/stoppable_question.h"
 #include "tools/daemon/daemon.h"
 #include "tools/daemon/log_options.h"
 #include "tools/program/cpu_check.h"
-#include "tools/telemetryd/decision_timer.h"
 #include "tools/telemetryd/history.h"
 #include "tools/telemetryd/orders.h"
 #include "tools/telemetryd/pages.h"
@@ -88,9 +88,9 @@ struct AllOrders {
 
 // Looks at the record table when that is due; what changes goes to the log, to the history if there
 // is one, and to the switches that it concerns.
-void follow(PathWatch& paths, const Receiver& receiver, DecisionTimer& timer, History* history,
-            AllOrders& orders) {
-  using Look = DecisionTimer::Look;
+void follow(PathWatch& paths, const Receiver& receiver, telemetry::DecisionTimer& timer,
+            History* history, AllOrders& orders) {
+  using Look = telemetry::DecisionTimer::Look;
   Instant now;
   Look look = Look::none;
   receiver.with_table(
@@ -242,12 +242,13 @@ int run(const Options& options) {
     History* const history = kept ? &*kept : nullptr;
     const Receiver receiver(checked);
     AllOrders orders;
-    DecisionTimer timer(network.decide);
+    telemetry::DecisionTimer timer(network.decide);
     std::optional<Asking<Following>> mover;
     std::optional<Asking<Setting>> setter;
     std::optional<Watching> follower;
     if (paths)
-      follower.emplace(*paths, network.decide.at == DecideAt::timer ? kPathPause : kOpEndPause,
+      follower.emplace(*paths,
+                       network.decide.at == telemetry::DecideAt::timer ? kPathPause : kOpEndPause,
                        [&] { follow(*paths, receiver, timer, history, orders); });
     if (!network.trees.empty()) mover.emplace(network, *paths, orders.trees);
     const auto has_destinations = [](const NetworkPath& path) {

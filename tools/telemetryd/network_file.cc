@@ -18,6 +18,8 @@ using config::Fields;
 using config::integer;
 using config::item_path;
 using config::Presence;
+using telemetry::DecideAt;
+using telemetry::DecisionRule;
 using telemetry::PathGoal;
 
 // Loopback is allowed: a whole tree may run on one machine.
@@ -49,6 +51,19 @@ const Fields<NetworkNode>& node_fields() {
       config::scalar("own_file", &NetworkNode::own_file, config::boolean(),
                      "The switch's file is not the topology of all switches.")};
   return nodes;
+}
+
+const Fields<DecisionRule>& decide_fields() {
+  static const Fields<DecisionRule> decide = {
+      config::choice(
+          "at", &DecisionRule::at,
+          {{"timer", DecideAt::timer}, {"op-end", DecideAt::op_end}, {"change", DecideAt::change}},
+          "timer: ten times a second. op-end: when jobs' ops have ended, and after a "
+          "second without. change: then, if a link's figures have changed by a fifth, "
+          "and after a second in any case."),
+      config::scalar("ops", &DecisionRule::ops, integer<std::uint32_t>(1, 1'000'000),
+                     "After so many ops of all jobs, for op-end and change.")};
+  return decide;
 }
 
 const Fields<NetworkFile>& network_fields() {
@@ -101,23 +116,14 @@ const Fields<NetworkFile>& network_fields() {
                      "How long the other way has to be better."),
       config::scalar("hold", &T::hold, config::duration(Duration(), Duration::seconds(3600)),
                      "No further move for so long.")};
-  static const Fields<NetworkDecide> decide = {
-      config::choice(
-          "at", &NetworkDecide::at,
-          {{"timer", DecideAt::timer}, {"op-end", DecideAt::op_end}, {"change", DecideAt::change}},
-          "timer: ten times a second. op-end: when jobs' ops have ended, and after a "
-          "second without. change: then, if a link's figures have changed by a fifth, "
-          "and after a second in any case."),
-      config::scalar("ops", &NetworkDecide::ops, integer<std::uint32_t>(1, 1'000'000),
-                     "After so many ops of all jobs, for op-end and change.")};
   static const Fields<NetworkFile> all = {
       config::list("nodes", &NetworkFile::nodes, node_fields(), 2, 1024, "Switches and hosts."),
       config::list("links", &NetworkFile::links, links, 1, 4096, "Between their ports."),
       config::list("paths", &NetworkFile::paths, paths, 0, 1024, "To be found."),
       config::list("trees", &NetworkFile::trees, trees, 0, 256,
                    "Switches whose way up follows the best one."),
-      config::mapping(
-          "decide", [](auto& file) -> auto& { return file.decide; }, decide,
+      config::mapping<NetworkFile, DecisionRule>(
+          "decide", [](auto& file) -> auto& { return file.decide; }, decide_fields(),
           "When the best paths are looked for."),
       config::scalar("key_file", &NetworkFile::key_file, config::absolute_path(),
                      "File with the switches' key; reports without its signature are dropped.")};

@@ -11,6 +11,7 @@
 #include "config/text/field.h"
 #include "core/time.h"
 #include "telemetry/path/best_path.h"
+#include "telemetry/path/decision_timer.h"
 
 namespace tributary::telemetryd {
 
@@ -54,23 +55,13 @@ struct NetworkTree {
   Duration settle = Duration::ms(200);
   Duration hold = Duration::seconds(5);
 };
-// When the best paths are looked for.
-enum class DecideAt : std::uint8_t {
-  timer,   // ten times a second
-  op_end,  // when so many ops have ended, and after a second without
-  change,  // then, if a link's figures have changed; and after a second in any case
-};
-struct NetworkDecide {
-  DecideAt at = DecideAt::timer;
-  std::uint32_t ops = 1;  // of all jobs
-};
 struct NetworkFile {
   std::vector<NetworkNode> nodes;
   std::vector<NetworkLink> links;
   std::vector<NetworkPath> paths;
   std::vector<NetworkTree> trees;
-  NetworkDecide decide;
-  std::string key_file = {};  // of the key that signs reports; empty: signatures do not count
+  telemetry::DecisionRule decide;  // when the best paths are looked for
+  std::string key_file = {};       // of the key that signs reports; empty: signatures do not count
 };
 
 const char* name_of(telemetry::PathGoal goal);

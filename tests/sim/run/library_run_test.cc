@@ -35,6 +35,24 @@ TEST(LibraryRun, T21_AnUpdateIsAppliedOnceWhateverEnds) {
   }
 }
 
+// Switches move from one to another, drained or not, while others die.
+TEST(LibraryRun, Rule22_Rule23_NoOpFailsWhereTheTreeChanges) {
+  std::uint64_t worlds = 0;
+  std::uint64_t moves = 0;
+  std::uint64_t retries = 0;
+  for (std::uint64_t seed = 1; worlds < 15; ++seed) {
+    const Scenario scenario = draw_library_world(seed);
+    if (scenario.changes.empty()) continue;
+    ++worlds;
+    const LibraryOutcome outcome = run_library(scenario);
+    EXPECT_FALSE(outcome.failure) << "seed " << seed << ": " << *outcome.failure;
+    moves += outcome.moves;
+    retries += outcome.retries;
+  }
+  EXPECT_GE(moves, worlds);
+  EXPECT_GT(retries, 0u);
+}
+
 TEST(LibraryRun, ASeedIsAWorld) {
   const LibraryOutcome once = run_library(draw_library_world(11));
   const LibraryOutcome again = run_library(draw_library_world(11));

@@ -1,9 +1,9 @@
 // The ends of ops say when paths are looked for (C7).
-#include "tools/telemetryd/decision_timer.h"
+#include "telemetry/path/decision_timer.h"
 
 #include <gtest/gtest.h>
 
-namespace tributary::telemetryd {
+namespace tributary::telemetry {
 namespace {
 
 using Look = DecisionTimer::Look;
@@ -54,4 +54,4 @@ TEST(DecisionTimer, C7_OnChangeAnOpsEndAsksForOne) {
 }
 
 }  // namespace
-}  // namespace tributary::telemetryd
+}  // namespace tributary::telemetry

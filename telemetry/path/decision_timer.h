@@ -1,4 +1,4 @@
-// When the server looks for the best paths: by the clock, or at the ends of jobs' ops (end of
+// When the best paths are looked for: by the clock, or at the ends of jobs' ops (end of
 // transmission, C7).
 //
 // One thread.
@@ -7,17 +7,26 @@
 #include <cstdint>
 
 #include "core/time.h"
-#include "tools/telemetryd/network_file.h"
 
-namespace tributary::telemetryd {
+namespace tributary::telemetry {
+
+enum class DecideAt : std::uint8_t {
+  timer,   // each time that the caller asks
+  op_end,  // when so many ops have ended, and after kIdle without
+  change,  // then, if a link's figures have changed; and after kIdle in any case
+};
+struct DecisionRule {
+  DecideAt at = DecideAt::timer;
+  std::uint32_t ops = 1;  // of all jobs
+};
 
 class DecisionTimer {
  public:
-  // Jobs that stand still end no ops: a look comes after so long at the latest.
+  // Jobs that stand still end no ops.
   static constexpr Duration kIdle = Duration::seconds(1);
   enum class Look : std::uint8_t { none, if_changed, always };
 
-  explicit DecisionTimer(const NetworkDecide& rule) : rule_(rule) {}
+  explicit DecisionTimer(const DecisionRule& rule) : rule_(rule) {}
 
   // `ended`: ops of all jobs so far. What is said holds for these ops once.
   Look next(std::uint64_t ended, Instant now) {
@@ -36,9 +45,9 @@ class DecisionTimer {
     return Look::always;
   }
 
-  const NetworkDecide rule_;
+  const DecisionRule rule_;
   std::uint64_t seen_ = 0;
   Instant looked_;
 };
 
-}  // namespace tributary::telemetryd
+}  // namespace tributary::telemetry
