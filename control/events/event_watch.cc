@@ -1,22 +1,23 @@
 #include "control/events/event_watch.h"
 
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "aggregator/chunk/child_map.h"
-#include "control/show/show.h"
+#include "control/show/look.h"
 #include "control/text/show_text.h"
 
 namespace tributary::control {
 namespace {
 
-using nlohmann::ordered_json;
-
 constexpr std::chrono::seconds kPeriod(1);
 
-std::string text_in(const ordered_json& row, const char* key) {
-  return row[key].is_string() ? row[key].get<std::string>() : std::string();
+void look_at_hosts_and_drops(dataplane::Switch& sw, SwitchState& state) {
+  const auto held = sw.hold();
+  for (const completion::SeatStatus& seat : hosts_of(sw))
+    state.seats.push_back({seat.job, seat.shard, seat.host, completion::name_of(seat.chosen)});
+  for (const PortDrops& drops : drops_of(sw))
+    state.drops.push_back({drops.port, drop_label(drops.reason), drops.packets});
 }
 
 std::vector<ChildTimes> times_of_children(dataplane::Switch& sw) {
@@ -43,13 +44,7 @@ SwitchState SwitchLook::operator()() {
   SwitchState state;
   std::vector<std::uint64_t> read = read_;
   look_at_epochs(state, read);
-  Show show(switch_);
-  for (const ordered_json& row : show.table("hosts"))
-    state.seats.push_back({row["job"].get<std::uint32_t>(), row["shard"].get<std::uint32_t>(),
-                           text_in(row, "host"), text_in(row, "chosen")});
-  for (const ordered_json& row : show.table("drops"))
-    state.drops.push_back(
-        {text_in(row, "port"), text_in(row, "reason"), row["packets"].get<std::uint64_t>()});
+  look_at_hosts_and_drops(switch_, state);
   state.children = times_of_children(switch_);
   read_ = read;
   return state;

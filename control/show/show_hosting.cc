@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "control/show/look.h"
 #include "control/show/show.h"
 #include "control/text/show_text.h"
 
@@ -38,15 +39,9 @@ ordered_json served_rows(const completion::Server& server,
   return rows;
 }
 
-// Hosts of shards, where the choice is not settled to be this switch.
 ordered_json Show::hosts() {
   ordered_json rows = ordered_json::array();
-  auto seats = on_every_loop(switch_, [](dataplane::PacketLoop& w, Instant now) {
-    const auto* hosts = w.remote_hosts();
-    return hosts == nullptr ? std::vector<completion::SeatStatus>{} : hosts->status(now);
-  });
-  sort_by_job(switch_, seats, &completion::SeatStatus::job);
-  for (const auto& seat : seats) rows.push_back(seat_row(seat));
+  for (const auto& seat : hosts_of(switch_)) rows.push_back(seat_row(seat));
   return rows;
 }
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "config/text/codec.h"
+#include "control/show/look.h"
 #include "control/show/show.h"
 #include "control/text/link_state.h"
 #include "control/text/show_text.h"
@@ -39,18 +40,12 @@ ordered_json Show::ports() {
 
 ordered_json Show::drops() {
   ordered_json rows = ordered_json::array();
-  switch_.for_each_port([&](std::size_t place, const dataplane::Port& port) {
-    const DropCounters drops = switch_.packet_loops().port_counters(place).drops;
-    for (std::size_t r = 0; r < kDropReasonCount; ++r) {
-      const auto reason = static_cast<DropReason>(r);
-      if (const std::uint64_t packets = drops.get(reason); packets != 0)
-        rows.push_back({{"port", port.name()},
-                        {"reason", drop_label(reason)},
-                        {"packets", packets},
-                        {"last_ago_s", switch_.drop_age(place, reason, packets).to_seconds()},
-                        {"meaning", drop_text(reason)}});
-    }
-  });
+  for (const PortDrops& drops : drops_of(switch_))
+    rows.push_back({{"port", drops.port},
+                    {"reason", drop_label(drops.reason)},
+                    {"packets", drops.packets},
+                    {"last_ago_s", drops.last_ago.to_seconds()},
+                    {"meaning", drop_text(drops.reason)}});
   return rows;
 }
 

@@ -317,15 +317,27 @@ void Aggregation::lose_behind(std::uint16_t port, Duration gone, Instant now) {
   send_outbox(now);
 }
 
-void Aggregation::end_rerouted(const UdpFrontEnd& next, Instant now) {
+void Aggregation::end_rerouted(const UdpFrontEnd& next, const ConnectedRanks& next_ranks,
+                               Instant now) {
   engine_.end_where([&](const Endpoint& peer) { return next.is_elsewhere(peer); }, outbox_);
   exchange(now);
   send_outbox(now);
+  ConnectedRanks& ranks = rdma_.connections();
+  ranks.each([&](Connection& c) {
+    if (!c.waits_for_epoch() || next_ranks.keeps(ranks, c)) return;
+    c.why = wire::name_of(wire::Reason::configuration_changed);
+    end(c, now);
+  });
 }
 
 void Aggregation::shut_down(Instant now) {
   engine_.shut_down(outbox_);
   send_outbox(now);
+  rdma_.connections().each([&](Connection& c) {
+    if (!c.waits_for_epoch()) return;
+    c.why = wire::name_of(wire::Reason::shutdown);
+    end(c, now);
+  });
   if (!hosted_) return;
   hosted_->shut_down();
   send(hosted_->outbox(), now);
@@ -402,6 +414,7 @@ void Aggregation::send_copy(const F& front, const Outgoing& message, const typen
     for (const auto port : copy.ports) lanes_[port]->counters.drops.add(why);
     return;
   }
+  if (telemetry_ != nullptr) telemetry_->note_end(message.header);
   // Metadata would break the ICRC of RDMA's.
   if constexpr (std::is_same_v<F, UdpFrontEnd>)
     if (telemetry_ != nullptr) telemetry_->sample(message.header, frame);

@@ -86,9 +86,11 @@ class Aggregation {
   void end_behind(std::uint16_t port, Instant now);
   // See Engine::lose_behind(); the caller flushes.
   void lose_behind(std::uint16_t port, Duration gone, Instant now);
-  // The same of members to whom there will be another way.
-  void end_rerouted(const UdpFrontEnd& next, Instant now);
-  // ABORT to every job; the caller flushes.
+  // The same of members to whom there will be another way. Ranks on connected queue pairs that wait
+  // for an epoch of a job that changes are told, too.
+  void end_rerouted(const UdpFrontEnd& next, const ConnectedRanks& next_ranks, Instant now);
+  // ABORT to every job, and the end to ranks on connected queue pairs that wait for an epoch; the
+  // caller flushes.
   void shut_down(Instant now);
 
   [[nodiscard]] const aggregator::Engine& engine() const { return engine_; }

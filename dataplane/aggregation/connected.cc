@@ -159,6 +159,7 @@ DropReason Aggregation::take_connected(std::uint16_t ingress, const Classified& 
   if (c.state == State::replied) establish(c, now);  // RTU is late, or lost
   c.heard = now;
   const wire::RoceView& view = arrival.view;
+  c.congested = frame.udp.congestion_experienced || view.bth.fecn;
   if (c.is_unreliable())
     bad = on_unreliable(c, view, now);
   else
@@ -224,6 +225,7 @@ Aggregation::Taking Aggregation::take_chunks(Connection& c, std::span<const std:
     Received r;
     r.event.from = c.peer;
     c.contribute(*n, payload.subspan(c.taken_bytes, place->bytes), room, r.event.packet);
+    r.event.packet.congestion_experienced = c.congested;
     const Decision decision = submit(r, now);
     if (c.state != State::running) return {End::over, DropReason::aborted};
     if (!is_taken_by(decision))

@@ -55,10 +55,12 @@ std::size_t LinkProbe::expire(Instant now) {
   const std::uint16_t port = looked_at_;
   looked_at_ = static_cast<std::uint16_t>(port + 1U >= lanes_.size() ? 0U : port + 1U);
   PortState& state = ports_[port];
-  if ((mine_ & mask_of(port)) == 0 || now < state.ask_at || !telemetry_.is_trusted(port) ||
-      !lanes_[port]->port->link_up())
-    return 0;
+  if ((mine_ & mask_of(port)) == 0 || now < state.ask_at || !telemetry_.is_trusted(port)) return 0;
   state.ask_at = now + every;
+  if (!lanes_[port]->port->link_up()) {
+    report_silence(port);
+    return 0;
+  }
   ask(port);
   return 1;
 }
@@ -66,10 +68,8 @@ std::size_t LinkProbe::expire(Instant now) {
 void LinkProbe::ask(std::uint16_t port) {
   PortState& state = ports_[port];
   if (state.asked[static_cast<std::uint16_t>(state.sequence - 1) % kInFlight] != 0 &&
-      ++state.unanswered >= kSilent) {
-    state.measured = 0;
-    telemetry_.report_link(port, telemetry::kUnknown32);
-  }
+      ++state.unanswered >= kSilent)
+    report_silence(port);
   std::uint64_t& asked = state.asked[state.sequence % kInFlight];
   if (asked != 0) telemetry_.count_lost_probe();
   wire::PdelayMessage request;
@@ -77,6 +77,11 @@ void LinkProbe::ask(std::uint16_t port) {
   request.from = own(port);
   asked = rte_rdtsc();
   send(port, request);
+}
+
+void LinkProbe::report_silence(std::uint16_t port) {
+  ports_[port].measured = 0;
+  telemetry_.report_link(port, telemetry::kUnknown32);
 }
 
 bool LinkProbe::send(std::uint16_t port, const wire::PdelayMessage& message) {

@@ -65,6 +65,8 @@ class LinkProbe {
   bool answer(std::uint16_t port, const wire::PdelayMessage& request, std::uint64_t arrived_tsc);
   bool measure(std::uint16_t port, const wire::PdelayMessage& response, std::uint64_t arrived_tsc);
   void ask(std::uint16_t port);
+  // The link does not answer, or has no carrier.
+  void report_silence(std::uint16_t port);
   bool send(std::uint16_t port, const wire::PdelayMessage& message);
   [[nodiscard]] wire::PortIdentity own(std::uint16_t port) const { return {identity_.mac, port}; }
 

@@ -386,7 +386,7 @@ std::shared_ptr<PacketLoop::Change> PacketLoop::prepare(const config::SwitchConf
 
 void PacketLoop::apply(Change& change, Instant now) {
   // Members are told of an end over the paths that were valid until now.
-  aggregation_.end_rerouted(change.udp, now);
+  aggregation_.end_rerouted(change.udp, change.rdma.connections(), now);
   aggregation_.apply(*change.aggregation, now);
   forwarder_.apply(change.forwarding);
   std::swap(identity_, change.identity);

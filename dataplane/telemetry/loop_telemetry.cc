@@ -133,7 +133,7 @@ std::size_t LoopTelemetry::take_in(const Identity& identity, std::uint16_t ingre
 LoopTelemetry::Fate LoopTelemetry::take_marked(const Identity& identity, std::uint16_t ingress,
                                                rte_mbuf*& frame, std::uint64_t arrived_tsc) {
   const bool trusted = rules_.ports[ingress].trusted;
-  if (frame->nb_segs > 1 && !make_own(frame)) return Fate::stays;
+  if (frame->nb_segs > 1 && !make_own(frame)) return Fate::goes;  // it could not be stripped
   telemetry::UdpPlace place;
   telemetry::IntView view;
   const auto bytes = frame_bytes(frame);
@@ -166,19 +166,30 @@ LoopTelemetry::Fate LoopTelemetry::take_marked(const Identity& identity, std::ui
   return Fate::stays;
 }
 
+const LoopTelemetry::Sampling* LoopTelemetry::sampling_of(std::uint32_t job) {
+  if (!latest_.known || latest_.job != job) {
+    const auto found = rules_.jobs.find(job);
+    latest_ = {job, found == rules_.jobs.end() ? nullptr : &found->second, true};
+  }
+  return latest_.sampling;
+}
+
+void LoopTelemetry::note_end(const wire::Header& header) {
+  if (header.type != wire::PacketType::result || (header.flags & wire::kFlagLast) == 0) return;
+  const Sampling* const sampling = sampling_of(header.job);
+  if (sampling == nullptr || !sampling->ends_here) return;
+  const telemetry::OpEnd end{header.job, header.op, header.epoch, header.plane, sampling->planes};
+  if (end == last_end_) return;
+  last_end_ = end;
+  report_of_domain(telemetry::kUnknown16, {.op_end = end});
+}
+
 void LoopTelemetry::sample(const wire::Header& header, rte_mbuf* frame) {
   if (header.type != wire::PacketType::aggregate && header.type != wire::PacketType::result) return;
-  if (!latest_.known || latest_.job != header.job) {
-    const auto found = rules_.jobs.find(header.job);
-    latest_ = {header.job, found == rules_.jobs.end() ? nullptr : &found->second, true};
-  }
-  if (latest_.sampling == nullptr) return;
-  if (header.type == wire::PacketType::result && (header.flags & wire::kFlagLast) != 0 &&
-      latest_.sampling->ends_here)
-    report_end_of(header);
-  if (!latest_.sampling->chooses(header.seq)) return;
+  const Sampling* const sampling = sampling_of(header.job);
+  if (sampling == nullptr || !sampling->chooses(header.seq)) return;
   counters_.sampled.add();
-  put_note(frame, {arrived_tsc_, ingress_, latest_.sampling->bitmap});
+  put_note(frame, {arrived_tsc_, ingress_, sampling->bitmap});
 }
 
 void LoopTelemetry::watch(std::uint32_t every, rte_mbuf* frame) {
@@ -328,14 +339,6 @@ void LoopTelemetry::report(const Hop& own, std::uint16_t bitmap, bool dropped) {
 
 void LoopTelemetry::report_link(std::uint16_t port, std::uint32_t latency_ns) {
   report_of_domain(port, {.link_latency = latency_ns});
-}
-
-void LoopTelemetry::report_end_of(const wire::Header& result) {
-  const telemetry::OpEnd end{result.job, result.op, result.epoch, result.plane,
-                             latest_.sampling->planes};
-  if (end == last_end_) return;
-  last_end_ = end;
-  report_of_domain(telemetry::kUnknown16, {.op_end = end});
 }
 
 void LoopTelemetry::report_of_domain(std::uint16_t egress, const telemetry::DomainValues& values) {

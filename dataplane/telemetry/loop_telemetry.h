@@ -2,8 +2,9 @@
 //
 //   take_in()  frames as they come: metadata of an untrusted port goes, or the frame does; what is
 //              for this switch is stripped and reported; what goes on gets a note
-//   sample()   the loop's own packets of jobs that ask for it: get a note; the result of an op's
-//              last chunk, where the job's data ends, is reported as the op's end
+//   sample()   the loop's own packets of jobs that ask for it: get a note
+//   note_end() the result of an op's last chunk, where the job's data ends, is reported as the
+//              op's end
 //   watch()    other traffic that rules of access control watch: gets a note, and is reported as it
 //              is, since nothing may be inserted into other machines' packets
 //   stamp()    frames as the driver gets them: a noted one gets its hop, or is stripped, in a
@@ -104,6 +105,8 @@ class LoopTelemetry {
     ingress_ = ingress;
     arrived_tsc_ = arrived_tsc;
   }
+  // Copies of one result are told of once.
+  void note_end(const wire::Header& header);
   // Marks a frame with data for stamp() if the job asks for that.
   void sample(const wire::Header& header, rte_mbuf* frame);
   // Marks a frame that goes on for stamp() if it is the one in so many.
@@ -161,7 +164,8 @@ class LoopTelemetry {
   bool insert(rte_mbuf* frame, std::uint16_t bitmap, std::uint32_t mtu, const telemetry::Hop& hop);
   void report(const telemetry::Hop& own, std::uint16_t bitmap, bool dropped = false);
   void report_of_domain(std::uint16_t egress, const telemetry::DomainValues& values);
-  void report_end_of(const wire::Header& result);
+  // nullptr: the job asks for no telemetry.
+  const Sampling* sampling_of(std::uint32_t job);
   void push(ReportRecord& record);
   // A buffer that the loop may write to in its place; false: there is none.
   bool make_own(rte_mbuf*& frame);
@@ -186,7 +190,7 @@ class LoopTelemetry {
   ReportRing ring_{kReportRingSize};
   ReportCounters report_counters_;
   ReportRecord record_;        // room
-  telemetry::OpEnd last_end_;  // that was reported: copies of one result are told of once
+  telemetry::OpEnd last_end_;  // that was reported
   OpHops op_hops_;
 };
 

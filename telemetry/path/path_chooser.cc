@@ -58,12 +58,18 @@ PathReason PathChooser::weigh(const Candidate& best, const PathFigures& current,
 
 void PathChooser::follow(const PathNetwork& network, std::uint16_t egress_port) {
   if (!links_.empty() && network.links[links_.front()].egress_port == egress_port) return;
-  for (const Candidate& candidate : candidates(network, from_, to_, options_.goal)) {
-    if (network.links[candidate.links.front()].egress_port != egress_port) continue;
-    links_ = candidate.links;
-    better_since_.reset();
-    return;
-  }
+  const auto take_from = [&](const PathNetwork& of) {
+    for (const Candidate& candidate : candidates(of, from_, to_, options_.goal)) {
+      if (of.links[candidate.links.front()].egress_port != egress_port) continue;
+      follow(candidate.links);
+      return true;
+    }
+    return false;
+  };
+  if (take_from(network)) return;
+  PathNetwork whole = network;  // what is in force may be dead
+  for (PathLink& link : whole.links) link.up = true;
+  take_from(whole);
 }
 
 void PathChooser::follow(const std::vector<std::size_t>& links) {
@@ -72,12 +78,20 @@ void PathChooser::follow(const std::vector<std::size_t>& links) {
   better_since_.reset();
 }
 
+bool PathChooser::was_left(bool has_other, Instant now) {
+  if (links_ == dead_ && (!has_other || now - left_at_ < options_.hold)) return true;
+  dead_ = links_;
+  left_at_ = now;
+  return false;
+}
+
 PathDecision PathChooser::decide(const PathNetwork& network, Instant now) {
   PathDecision decision;
   decision.candidates = candidates(network, from_, to_, options_.goal);
   const bool had_path = !links_.empty();
   const auto current = had_path ? figures_of(network, links_) : std::nullopt;
   if (current) {
+    dead_.clear();
     decision.reason = PathReason::stays;
     if (!decision.candidates.empty() && decision.candidates.front().links != links_)
       decision.reason = weigh(decision.candidates.front(), *current, now);
@@ -87,6 +101,10 @@ PathDecision PathChooser::decide(const PathNetwork& network, Instant now) {
       decision.chosen = {links_, *current};
       return decision;
     }
+  } else if (had_path && was_left(!decision.candidates.empty(), now)) {
+    decision.reason = PathReason::held;
+    decision.chosen = {links_, {kUnknownLatency, 0, links_.size()}};
+    return decision;
   } else {
     decision.reason = had_path ? PathReason::link_down : PathReason::first;
   }

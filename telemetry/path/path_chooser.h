@@ -3,6 +3,9 @@
 //
 //   none ──a candidate──▶ on a path ──better by the margin for `settle`, after `hold`──▶ moved
 //                            └──a link of it is down──▶ moved at once, or none
+//
+// Who is told may refuse the move, and have the path follow() what is in force again: a dead path
+// is then left once in `hold`.
 #pragma once
 
 #include <cstdint>
@@ -57,6 +60,9 @@ class PathChooser {
 
  private:
   [[nodiscard]] bool clearly_better(const PathFigures& a, const PathFigures& b) const;
+  // Whether the path, which is dead, was left for that already: within `hold`, or nothing else can
+  // be done. Notes it if not.
+  bool was_left(bool has_other, Instant now);
   PathReason weigh(const Candidate& best, const PathFigures& current, Instant now);
 
   std::size_t from_;
@@ -65,6 +71,8 @@ class PathChooser {
   std::vector<std::size_t> links_;
   std::optional<Instant> moved_;
   std::optional<Instant> better_since_;
+  std::vector<std::size_t> dead_;  // the path that was left last because a link of it was down
+  Instant left_at_;
 };
 
 // For operators: the path, why, and each candidate with its figures.

@@ -1,5 +1,6 @@
 // The ends of jobs' ops, as the switches tell them at which jobs' data ends (end of transmission,
-// C7). Planes of a job end an op one after the other: it has ended when all have.
+// C7). Of a job with several planes the first one's ends count: it has a run of every op, and small
+// ops alone, and each plane has epochs of its own (docs/protocol/planes.md).
 //
 // Bounded: where the table is full, the job that was silent for longest makes room.
 #pragma once
@@ -13,16 +14,21 @@
 
 namespace tributary::telemetry {
 
+// Several ends may come in one datagram.
+inline constexpr Duration kPeriodTime = Duration::ms(20);
+
 struct JobOps {
   std::uint32_t node = 0;   // that tells them
   std::uint16_t epoch = 0;  // of `op`; epochs begin with op 0
   std::uint32_t op = 0;     // the latest one that is heard of
   std::uint64_t ended = 0;  // ops
-  // From one end to the next, in ns; in the average each counts an eighth. 0: not known.
-  std::uint64_t period_ns = 0;
+  // From one end to the next, over at least kPeriodTime; an average, in which each such time counts
+  // an eighth. 0: not known.
   std::uint64_t period_ewma_ns = 0;
-  Instant seen;                   // the latest end
-  std::uint64_t open_planes = 0;  // a bit for each that has not ended `op`
+  Instant seen;  // the latest end
+  // Where the time of the next figure begins, and how many had ended then.
+  Instant since;
+  std::uint64_t ended_before = 0;
 };
 
 class OpTable {

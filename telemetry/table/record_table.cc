@@ -91,7 +91,7 @@ void RecordTable::take_hop(const Hop& hop, std::uint32_t node, bool own, const R
   if (const auto link_ns = own ? report.link_latency() : std::nullopt) {
     link.link_ns = *link_ns;
     link.link_seen = now;
-  } else {
+  } else if (!(own && report.dropped)) {  // which has neither latency nor utilisation
     link.sampled = now;
   }
   if (hop.utilisation_ppm != kUnknown32) link.utilisation_ppm = hop.utilisation_ppm;

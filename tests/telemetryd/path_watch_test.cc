@@ -47,6 +47,15 @@ class DeadLinks : public testing::Test {
     for (const auto& row : nlohmann::json::parse(watch.paths_json())) all.push_back(row["path"]);
     return all;
   }
+  // What switch L says of the use of its port to B.
+  void use(std::uint32_t ppm) {
+    telemetry::Report report;
+    report.bitmap = telemetry::kPorts | telemetry::kUtilisation;
+    telemetry::Hop hop;
+    hop.egress_port = 2;
+    hop.utilisation_ppm = ppm;
+    tell(report, hop, {});
+  }
   nlohmann::json link(std::size_t index) {
     return nlohmann::json::parse(watch.network_json())["links"][index];
   }
@@ -58,13 +67,17 @@ class DeadLinks : public testing::Test {
 
  private:
   void report(std::uint16_t port, std::uint32_t ns) {
-    std::array<std::byte, 100> datagram;
-    telemetry::ReportWriter writer({0, sequence_++, 1}, datagram);
     telemetry::Report report;
     report.bitmap = telemetry::kPorts;
     telemetry::Hop hop;
     hop.egress_port = port;
-    ASSERT_TRUE(writer.add(report, hop, {.link_latency = ns}));
+    tell(report, hop, {.link_latency = ns});
+  }
+  void tell(const telemetry::Report& report, const telemetry::Hop& hop,
+            const telemetry::DomainValues& of_domain) {
+    std::array<std::byte, 100> datagram;
+    telemetry::ReportWriter writer({0, sequence_++, 1}, datagram);
+    ASSERT_TRUE(writer.add(report, hop, of_domain));
     table.take(std::span(datagram).first(writer.length()), now);
   }
 
@@ -132,6 +145,12 @@ TEST_F(DeadLinks, C7_AChangeIsAFifthOfALatencyOrALinkThatGoesOrComes) {
   EXPECT_TRUE(changes(kSilent));
   EXPECT_FALSE(changes(kSilent));
   EXPECT_TRUE(changes(60'000));
+  use(200'000);
+  look();
+  EXPECT_FALSE(watch.take_change());
+  use(400'000);
+  look();
+  EXPECT_TRUE(watch.take_change()) << "a fifth of what is free";
 }
 
 }  // namespace

@@ -100,7 +100,7 @@ TEST_F(Trees, C7_AWayThatBecomesBadIsLeftForTheOther) {
   EXPECT_EQ(moves[0].from, "a");
   EXPECT_EQ(moves[0].to, "b");
   EXPECT_TRUE(mover.carry_out(moves[0]));
-  EXPECT_THAT(told, ElementsAre("?B", "?R", "?L", "?A", "B", "R", "L", "A"));
+  EXPECT_THAT(told, ElementsAre("?B", "?R", "?L", "B", "R", "L", "A"));
   EXPECT_THAT(log, ElementsAre("R to uplink b: moved from a"));
   mover.look();
   EXPECT_EQ(row()["uplink"], "b");
@@ -196,7 +196,7 @@ TEST_F(Trees, AMoveThatTheSwitchItselfDoesNotTakeIsDecidedAgain) {
   ASSERT_EQ(moves.size(), 1u);
   refuse["R"] = "the packet loop did not answer";
   EXPECT_FALSE(mover.carry_out(moves[0]));
-  EXPECT_THAT(told, ElementsAre("?B", "?R", "?L", "?A", "B", "R")) << "the old way stays open";
+  EXPECT_THAT(told, ElementsAre("?B", "?R", "?L", "B", "R")) << "the old way stays open";
   EXPECT_TRUE(mover.finish());
   EXPECT_THAT(log, ElementsAre(HasSubstr("not moved, R: the packet loop")));
   refuse.clear();
@@ -205,6 +205,43 @@ TEST_F(Trees, AMoveThatTheSwitchItselfDoesNotTakeIsDecidedAgain) {
   EXPECT_TRUE(mover.finish());
   EXPECT_THAT(told, ElementsAre("A=a", "B=a", "L=a")) << "B knew better";
   moves = look(60, kBad, kGood);
+  ASSERT_EQ(moves.size(), 1u);
+  EXPECT_TRUE(mover.carry_out(moves[0]));
+}
+
+// A is dead: it is on the way that R leaves.
+TEST_F(Trees, C7_ADeadSwitchIsLeftAndToldOnceItIsBack) {
+  mover.look();
+  look(3, kGood, kGood);
+  const auto moves = look(1, telemetry::kUnknown32, kGood);
+  ASSERT_EQ(moves.size(), 1u) << "at once";
+  refuse["?A"] = refuse["A"] = "no process listens";
+  EXPECT_TRUE(mover.carry_out(moves[0]));
+  EXPECT_EQ(uplink, "b");
+  EXPECT_FALSE(mover.finish());
+  refuse.clear();
+  mover.look();
+  EXPECT_TRUE(mover.finish());
+  EXPECT_THAT(told, ElementsAre("?B", "?R", "?L", "B", "R", "L", "A", "A", "A"));
+}
+
+// It would be decided anew at each look.
+TEST_F(Trees, C7_AMoveOffADeadWayThatIsRefusedIsTriedAgainAfterTheHold) {
+  mover.look();
+  look(3, kGood, kGood);
+  refuse["?L"] = "busy";
+  std::size_t tries = 0;
+  for (int i = 0; i < 112; ++i) {
+    for (const auto& move : look(1, telemetry::kUnknown32, kGood)) {
+      ++tries;
+      EXPECT_FALSE(mover.carry_out(move));
+    }
+    mover.look();  // R uses the dead way still
+    EXPECT_EQ(row()["uplink"], "a");
+  }
+  EXPECT_EQ(tries, 3u) << "hold is 5 s, and these were 11 s";
+  refuse.clear();
+  const auto moves = look(51, telemetry::kUnknown32, kGood);
   ASSERT_EQ(moves.size(), 1u);
   EXPECT_TRUE(mover.carry_out(moves[0]));
 }
@@ -218,7 +255,7 @@ TEST_F(Trees, ASwitchThatFailsBehindTheMoveIsToldAgain) {
   EXPECT_FALSE(mover.finish());
   refuse.clear();
   EXPECT_TRUE(mover.finish());
-  EXPECT_THAT(told, ElementsAre("?B", "?R", "?L", "?A", "B", "R", "L", "L", "L", "A"));
+  EXPECT_THAT(told, ElementsAre("?B", "?R", "?L", "B", "R", "L", "L", "L", "A"));
   EXPECT_THAT(log, ElementsAre("R to uplink b: not known everywhere yet, L: busy",
                                "R to uplink b: moved from a"));
 }

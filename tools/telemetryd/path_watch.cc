@@ -17,11 +17,15 @@ constexpr std::uint64_t kBitsPerMb = 1'000'000;
 // A lost report or two make no link bad.
 static_assert(PathWatch::kFreshProbe.to_ns() >= 4 * config::kMostProbePause.to_ns());
 
+template <typename Number>
+bool within_a_fifth(Number a, Number b) {
+  return (a > b ? a - b : b - a) <= b / 5;
+}
+
 bool alike(const PathLink& a, const PathLink& b) {
   if (a.up != b.up || a.latency.has_value() != b.latency.has_value()) return false;
-  if (!a.latency) return true;
-  const std::int64_t apart = a.latency->to_ns() - b.latency->to_ns();
-  return std::max(apart, -apart) <= b.latency->to_ns() / 5;
+  if (!within_a_fifth(a.free_bps, b.free_bps)) return false;
+  return !a.latency || within_a_fifth(a.latency->to_ns(), b.latency->to_ns());
 }
 
 ordered_json figures(const telemetry::PathNetwork& network, const telemetry::Candidate& path) {
@@ -111,9 +115,10 @@ void PathWatch::set_up(std::size_t index, const telemetry::LinkRecord& record, b
 
 bool PathWatch::take_change() {
   const std::scoped_lock lock(deciding_, mutex_);
-  if (std::equal(network_.links.begin(), network_.links.end(), noted_.begin(), noted_.end(), alike))
-    return false;
-  noted_ = network_.links;
+  std::vector<PathLink> now = network_.links;
+  now.insert(now.end(), probed_.links.begin(), probed_.links.end());
+  if (std::equal(now.begin(), now.end(), noted_.begin(), noted_.end(), alike)) return false;
+  noted_ = std::move(now);
   return true;
 }
 

@@ -67,8 +67,8 @@ class PathWatch {
   // Returns the decisions that changed a path.
   void refresh(const telemetry::RecordTable& table, Instant now);
   std::vector<Decision> decide(Instant now);
-  // The same thread, after refresh(): whether a link went up or down, or has another latency by a
-  // fifth, since this was last so.
+  // The same thread, after refresh(): whether a link went up or down, or has another latency or
+  // free bandwidth by a fifth, since this was last so.
   bool take_change();
   // Any thread: from now on decide() goes no further than the path that it is at.
   void end() { ending_ = true; }
@@ -119,9 +119,10 @@ class PathWatch {
   std::mutex deciding_;
   mutable std::mutex mutex_;
   telemetry::PathNetwork network_;
-  telemetry::PathNetwork probed_;           // the same with the latencies that probes say
-  std::vector<bool> answered_;              // by link: a probe, at some time
-  std::vector<telemetry::PathLink> noted_;  // links as take_change() last said that they changed
+  telemetry::PathNetwork probed_;  // the same with the latencies that probes say
+  std::vector<bool> answered_;     // by link: a probe, at some time
+  // Links of both as take_change() last said that they changed.
+  std::vector<telemetry::PathLink> noted_;
   std::vector<Watched> paths_;
   std::deque<Decision> decisions_;
 };

@@ -116,7 +116,9 @@ bool TreeMover::carry_out(const PathWatch::TreeMove& move) {
   bool begun = false;
   std::size_t told = 0;
   try {
-    for (const NetworkNode* node : nodes) tell(*node, move, true);
+    const std::string left = left_by(move);  // the last, which may be dead
+    for (const NetworkNode* node : nodes)
+      if (node->name != left) tell(*node, move, true);
     begun = true;
     for (; told == 0 || nodes[told - 1]->name != file_.trees[move.tree].child; ++told)
       tell(*nodes[told], move, false);

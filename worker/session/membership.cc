@@ -36,13 +36,19 @@ Membership::Step Membership::poll_leave(Instant now) {
 
 void Membership::wait() {
   held_ = true;
+  gone_since_.reset();
   last_refusal_.reason = wire::Reason::none;
 }
 
-bool Membership::refuse(const wire::Header& nack) {
+bool Membership::refuse(const wire::Header& nack, Instant now) {
   held_ = false;
   last_refusal_ = nack;
-  return may_be_mended(nack);
+  if (!goes_on_ || nack.reason != wire::Reason::unknown_job) {
+    gone_since_.reset();
+    return may_be_mended(nack);
+  }
+  if (!gone_since_) gone_since_ = now;
+  return now - *gone_since_ < kMoveTime;
 }
 
 bool Membership::admit(const wire::Header& start) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "core/time.h"
 #include "core/wire/header.h"
@@ -15,12 +16,13 @@ class Membership {
  public:
   // Joins from `now` on, for at most `limit`. Until START gives another, `child` of `fan_in` is
   // this rank's place among the switch's children.
-  // `hurries`: the other ranks are known to join now, too, and callers wait.
+  // `goes_on`: from an earlier epoch, as the other ranks do now, too, and callers wait.
   Membership(Instant now, Duration limit, std::uint16_t child, std::uint16_t fan_in,
-             bool hurries = false)
+             bool goes_on = false)
       : next_try_(now),
         deadline_(now + limit),
-        quick_tries_(hurries ? kQuickTries : 0),
+        quick_tries_(goes_on ? kQuickTries : 0),
+        goes_on_(goes_on),
         child_(child),
         fan_in_(fan_in) {}
 
@@ -35,8 +37,11 @@ class Membership {
 
   // PENDING: the switch holds this rank and waits for others.
   void wait();
+  // A job may move to other switches, which read that one after the other: a rank that goes on is
+  // told for so long that the job is not there, before it believes it.
+  static constexpr Duration kMoveTime = Duration::seconds(30);
   // NACK of a JOIN. Returns false if it is final: no event before the limit can change it.
-  bool refuse(const wire::Header& nack);
+  bool refuse(const wire::Header& nack, Instant now);
   // The last answer was that another process has this rank, and has answered the switch.
   [[nodiscard]] bool is_taken() const {
     return last_refusal_.reason == wire::Reason::sender_mismatch && last_refusal_.slot != 0;
@@ -63,6 +68,8 @@ class Membership {
   Instant next_try_;               // of JOIN or LEAVE
   Instant deadline_;               // of joining
   std::uint16_t quick_tries_ = 0;  // of JOIN
+  bool goes_on_;
+  std::optional<Instant> gone_since_;  // the job is not there
   std::uint8_t leaves_left_ = 0;
   bool held_ = false;  // as far as known
   wire::Header last_refusal_;

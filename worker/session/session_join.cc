@@ -13,13 +13,6 @@ bool ends_epochs(wire::Reason reason) {
   return reason >= wire::Reason::lease_expired;
 }
 
-// The switch may come to have the job: a rank opens it; or it has moved to other switches, which
-// read that one after the other while its ranks go on from an earlier epoch.
-bool may_come(wire::Reason refusal, const SessionOptions& options) {
-  return refusal == wire::Reason::unknown_job &&
-         (options.waits_for_job || options.resumes.resumes());
-}
-
 }  // namespace
 
 void Session::poll_join(Instant now, SendBatch& batch) {
@@ -51,9 +44,11 @@ void Session::on_packet_joining(const wire::Packet& packet, Instant now) {
     case wire::PacketType::pending: membership_.wait(); return missing_.narrow(packet);
     case wire::PacketType::start: return on_start(packet, now);
     case wire::PacketType::nack:
-      if (membership_.refuse(packet.header) && !(options_.fail_if_taken && membership_.is_taken()))
+      if (membership_.refuse(packet.header, now) &&
+          !(options_.fail_if_taken && membership_.is_taken()))
         return;
-      if (may_come(packet.header.reason, options_)) return;
+      // A rank may come to open it.
+      if (options_.waits_for_job && packet.header.reason == wire::Reason::unknown_job) return;
       return fail(ends_epochs(packet.header.reason) ? aborted(packet) : refused(packet, options_));
     default: return drop(DropReason::bad_type);
   }

@@ -152,8 +152,11 @@ ConnectedRanks::Refusal ConnectedRanks::object(const wire::CmRequest& request,
     return {wire::CmReject::invalid_mtu, "chunk_bytes of the job does not divide the path MTU"};
   if (ingress >= mtus_.size() || request.path_mtu + kWriteOverheadBytes > mtus_[ingress])
     return {wire::CmReject::invalid_mtu, "packets of the path MTU are larger than the port's mtu"};
-  if (const char* const why = object_to(terms_for(*job, asked), job->config.partials))
-    return {.text = why};
+  const WindowTerms terms = terms_for(*job, asked);
+  if (const char* const why = object_to(terms, job->config.partials)) return {.text = why};
+  const bool repeats = request.transport != static_cast<int>(wire::RoceTransport::uc);
+  if (!repeats && terms.chunks() > job->config.window)
+    return {.text = "an op has more chunks than the job's `window`, and on UC nothing waits"};
   return {};
 }
 
@@ -254,6 +257,11 @@ wire::Mad ConnectedRanks::disconnect(const Connection& c) {
 void ConnectedRanks::free(Connection& c) {
   c.state = Connection::State::free;
   index();
+}
+
+bool ConnectedRanks::keeps(const ConnectedRanks& before, const Connection& connection) const {
+  const JobRanks* const job = by_id_.find(connection.job);
+  return job != nullptr && job->config == before.by_id_.find(connection.job)->config;
 }
 
 void ConnectedRanks::adopt(ConnectedRanks& before) {

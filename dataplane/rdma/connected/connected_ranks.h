@@ -72,6 +72,8 @@ class ConnectedRanks {
   }
   [[nodiscard]] bool empty() const { return active_ == 0; }
 
+  // Whether it has the connection's job as that was when the connection began.
+  [[nodiscard]] bool keeps(const ConnectedRanks& before, const Connection& connection) const;
   // Takes over the connections of jobs that stay as they are; others have ended.
   void adopt(ConnectedRanks& before);
 

@@ -72,6 +72,7 @@ struct Connection {
   UnreliableSide datagrams;  // of UC
   SendSide results;
   std::size_t taken_bytes = 0;  // of the expected request, which was not taken whole
+  bool congested = false;       // the packet at hand has met a queue
   std::uint32_t acknowledged = 0;
 
   // Set by START.
@@ -105,6 +106,10 @@ struct Connection {
 
   [[nodiscard]] bool is_unreliable() const { return transport == wire::RoceTransport::uc; }
   [[nodiscard]] bool is_open() const { return state != State::free && state != State::ending; }
+  // It has no epoch yet whose end it would be told.
+  [[nodiscard]] bool waits_for_epoch() const {
+    return state == State::replied || state == State::joining;
+  }
   // True once the engine knows of it.
   [[nodiscard]] bool has_joined() const {
     return state == State::joining || state == State::running || state == State::failed;

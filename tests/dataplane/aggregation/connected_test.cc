@@ -148,6 +148,21 @@ TEST_F(ConnectedTest, AMissingResultIsAskedFor) {
   EXPECT_EQ(connection()->state, Connection::State::running);
 }
 
+// The mark is the packet's, in its IP header or as FECN, which no ICRC covers.
+TEST_F(ConnectedTest, Rule15_DataThatMetAQueueIsMarkedForAllRanks) {
+  start(connected_config());
+  run();
+  const auto marked = [&] { return sw->packet_loop().engine().counters(0).marked_data.get(); };
+  Bytes frame = write(0, 0, values(1));
+  frame[wire::kUdpPayloadOffset + 4] |= std::byte{0x80};
+  inject(frame);
+  EXPECT_EQ(marked(), 1u);
+  contribute(0, values(100));
+  inject(write(1, 64, values(1)));
+  EXPECT_EQ(sw->packet_loop().engine().counters(0).contributions.get(), 3u);
+  EXPECT_EQ(marked(), 1u) << "the next one met none";
+}
+
 // A root's data is passed on at once: it is no sum, and never in the rank's ring.
 TEST_F(ConnectedTest, DataOfAnotherCollectiveEndsTheConnection) {
   start(connected_config());
@@ -305,6 +320,20 @@ TEST_F(ConnectedSetUpTest, SaysWhyThereIsNoConnection) {
   EXPECT_EQ(connection(), nullptr);
 }
 
+// What is beyond the window is dropped on UC, and never comes again: such an op could not end.
+TEST_F(ConnectedSetUpTest, OnUcAnOpOfMoreChunksThanTheWindow) {
+  const auto config = connected_config();
+  start(config);
+  const std::uint32_t most = config.jobs[0].window * config.jobs[0].chunk_bytes;
+  for (const std::uint8_t transport : {std::uint8_t{1}, std::uint8_t{0}}) {
+    const std::string said = ask([&](RcRank& r) {
+      r.transport = transport;
+      r.request.op_bytes = most + 4;
+    });
+    EXPECT_EQ(said.starts_with("28 an op has more chunks than the job's `window`"), transport == 1);
+  }
+}
+
 TEST_F(ConnectedSetUpTest, AReductionThatTheJobDoesNotAdmit) {
   auto config = connected_config();
   config.jobs[0].reductions = {{wire::DType::float32, wire::ReduceOp::sum}};
@@ -403,6 +432,31 @@ TEST_F(ConnectedTest, AReloadKeepsConnectionsOfJobsThatStay) {
   settle();
   EXPECT_TRUE(has_disconnected());
   EXPECT_EQ(connection(), nullptr);
+}
+
+// There is no epoch that ends: its program would wait for ever.
+TEST_F(ConnectedTest, ARankThatWaitsForOthersIsToldWhenItsJobChangesOrTheSwitchEnds) {
+  auto config = connected_config();
+  config.memory.reserve_megabytes = 1;
+  start(config);
+  connect();
+  settle();
+  ASSERT_EQ(connection()->state, Connection::State::joining);
+  config.jobs[1].window = 8;
+  sw->reload(config);
+  settle();
+  EXPECT_FALSE(has_disconnected()) << "another job";
+  config.jobs[0].window = 8;
+  sw->reload(config);
+  settle();
+  EXPECT_TRUE(has_disconnected());
+
+  pass(Duration::ms(100));
+  connect();
+  settle();
+  EXPECT_FALSE(has_disconnected());
+  sw->packet_loop().shut_down(sw->now);
+  EXPECT_TRUE(has_disconnected());
 }
 
 TEST_F(ConnectedTest, AnyLcoreHandsPacketsToTheJobs) {

@@ -2,6 +2,7 @@
 #include "dataplane/bridge/link_probe.h"
 
 #include <gtest/gtest.h>
+#include <rte_ethdev.h>
 
 #include "core/net/pdelay.h"
 #include "tests/dataplane/l2_frame.h"
@@ -125,6 +126,22 @@ TEST_F(Probes, C5_ASilentLinkIsUnknownAndProbesAreCountedAsLost) {
   EXPECT_EQ(seen[0].of_domain.link_latency, telemetry::kUnknown32);
   for (std::size_t i = 0; i < LinkProbe::kInFlight; ++i) wait(Duration::ms(50));
   EXPECT_GE(sw.packet_loop().telemetry()->counters().probes_lost.get(), LinkProbe::kSilent);
+}
+
+TEST_F(Probes, C7_ALinkWithoutCarrierIsUnknownToo) {
+  look();
+  answer(sent(1).at(0));
+  EXPECT_NE(records().at(0).of_domain.link_latency, telemetry::kUnknown32);
+  ASSERT_EQ(rte_eth_dev_set_link_down(sw.port(1).ethdev()), 0);
+  EXPECT_FALSE(sw.port(1).poll_link());
+  wait(Duration::ms(50));
+  EXPECT_TRUE(sent(1).empty());
+  const auto seen = records();
+  ASSERT_EQ(seen.size(), 1u);
+  EXPECT_EQ(seen[0].own.egress_port, 1u);
+  EXPECT_EQ(seen[0].of_domain.link_latency, telemetry::kUnknown32);
+  wait(Duration::ms(50));
+  EXPECT_EQ(records().size(), 1u) << "it is said as long as it is so";
 }
 
 TEST_F(Probes, AreAnsweredFromSwitchesAlone) {

@@ -51,9 +51,16 @@ Seen look_at(Bytes frame) {
   return seen;
 }
 
-std::vector<ReportRecord> records_of(PacketLoop& loop) {
+// Those of packets. The ends of ops are taken out first, into `ends` if it is there.
+std::vector<ReportRecord> records_of(PacketLoop& loop,
+                                     std::vector<telemetry::OpEnd>* ends = nullptr) {
   std::vector<ReportRecord> all;
-  for (ReportRecord record; loop.telemetry()->ring().pop(record);) all.push_back(record);
+  for (ReportRecord record; loop.telemetry()->ring().pop(record);) {
+    if (!record.of_domain.op_end)
+      all.push_back(record);
+    else if (ends != nullptr)
+      ends->push_back(*record.of_domain.op_end);
+  }
   return all;
 }
 
@@ -82,10 +89,13 @@ TEST(LoopTelemetryTurns, C5_AResultGetsItsHopTowardSwitchesAndNoneTowardHosts) {
   EXPECT_NE(above.hops[0].latency_ns, telemetry::kUnknown32);
   EXPECT_EQ(above.hops[0].queue_occupancy, 1u);
   // The hop to the host is recorded here: no other switch would tell of it.
-  const auto records = records_of(sw.packet_loop());
+  std::vector<telemetry::OpEnd> ends;
+  const auto records = records_of(sw.packet_loop(), &ends);
   ASSERT_EQ(records.size(), 1u);
   EXPECT_EQ(records[0].own.egress_port, 0);
   EXPECT_EQ(records[0].own.node, kNode);
+  ASSERT_EQ(ends.size(), 1u) << "C7: the op's end, once for both ports";
+  EXPECT_EQ(ends[0], (telemetry::OpEnd{kJob, 0, ranks[0].epoch, 0, 1}));
   EXPECT_EQ(sw.packet_loop().telemetry()->counters().inserted.get(), 1u);
   EXPECT_EQ(sw.buffers_in_use(), 0u);
 }

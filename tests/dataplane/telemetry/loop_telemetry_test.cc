@@ -338,6 +338,7 @@ TEST_F(Telemetry, C7_TheEndOfAnOpIsToldOnceWhereTheJobsDataEnds) {
   last.epoch = 9;
   const auto pass = [&](const wire::Header& header) {
     rte_mbuf* const frame = make_frame(pool->get(), plain_frame());
+    loop->note_end(header);
     loop->sample(header, frame);
     EXPECT_FALSE(has_note(frame));
     rte_pktmbuf_free(frame);
@@ -408,6 +409,19 @@ TEST_F(Telemetry, WithoutABufferMetadataLeavesTowardNoHost) {
   for (rte_mbuf* taken : rest) rte_pktmbuf_free(taken);
   rte_pktmbuf_free(frame);
   EXPECT_EQ(take_bytes(frame), marked);
+}
+
+TEST_F(Telemetry, WithoutABufferAChainedFrameGoesNowhere) {
+  const Bytes marked = with_metadata(plain_frame());
+  for (const std::uint16_t port : {std::uint16_t{0}, std::uint16_t{2}}) {
+    rte_mbuf* frame = make_frame(pool->get(), marked);
+    rte_mbuf* const behind = make_frame(pool->get(), Bytes(4));
+    ASSERT_EQ(rte_pktmbuf_chain(frame, behind), 0);
+    const auto rest = take_all_buffers();
+    EXPECT_EQ(loop->take_in(identity, port, {&frame, 1}, 1000), 0u);
+    for (rte_mbuf* taken : rest) rte_pktmbuf_free(taken);
+    rte_pktmbuf_free(frame);
+  }
 }
 
 TEST_F(Telemetry, C6_ADropAtAPortIsReportedWithItsQueue) {

@@ -123,6 +123,43 @@ TEST(PathChooser, LeavesASwitchThatDiedAtOnce) {
   EXPECT_FALSE(chooser.decide(network, at_ms(3)).changed);
 }
 
+// Switches refuse the move, and the path in force is followed again.
+TEST(PathChooser, C7_ADeadPathThatIsStillInForceIsLeftOnceInAHold) {
+  PathNetwork network = diamond();
+  PathChooser chooser(0, 3, {});
+  ASSERT_EQ(chooser.decide(network, at_ms(0)).chosen.links, kByA);
+  network.links[2].up = false;
+  unsigned moves = 0;
+  for (std::int64_t ms = 100; ms <= 11'000; ms += 100) {
+    const PathDecision decision = chooser.decide(network, at_ms(ms));
+    moves += decision.changed ? 1 : 0;
+    if (!decision.changed) {
+      EXPECT_EQ(decision.reason, PathReason::held);
+      EXPECT_EQ(decision.chosen.links, kByA);
+    }
+    chooser.follow(network, 0);  // the port of kByA
+  }
+  EXPECT_EQ(moves, 3u);
+  network.links[2].up = true;
+  EXPECT_EQ(chooser.decide(network, at_ms(12'000)).chosen.links, kByA);
+  network.links[2].up = false;
+  EXPECT_EQ(chooser.decide(network, at_ms(12'100)).reason, PathReason::link_down)
+      << "it died again";
+}
+
+TEST(PathChooser, WhereNothingElseIsThereADeadPathIsToldOfOnce) {
+  PathNetwork network = diamond();
+  PathChooser chooser(0, 3, {});
+  ASSERT_EQ(chooser.decide(network, at_ms(0)).chosen.links, kByA);
+  for (PathLink& link : network.links) link.up = false;
+  unsigned told = 0;
+  for (std::int64_t ms = 100; ms <= 20'000; ms += 100) {
+    told += chooser.decide(network, at_ms(ms)).changed ? 1 : 0;
+    chooser.follow(kByA);
+  }
+  EXPECT_EQ(told, 1u);
+}
+
 TEST(PathChooser, MovesToMoreBandwidth) {
   PathNetwork network = diamond();
   PathChooser chooser(0, 3, {.goal = PathGoal::most_bandwidth, .settle = Duration::ms(0)});

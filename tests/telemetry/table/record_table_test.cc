@@ -68,6 +68,25 @@ TEST(RecordTable, C7_KeepsTheLatencyOfLinks) {
   EXPECT_EQ(table.link({9, 3})->sampled, Instant::from_ns(7)) << "a probe is no packet's sample";
 }
 
+TEST(RecordTable, C7_ADropIsNoSampleOfThePortsLatency) {
+  RecordTable table({}, {});
+  std::uint32_t sequence = 0;
+  const auto tell = [&](bool dropped, Instant now) {
+    Report report;
+    report.bitmap = kPorts | kQueue;
+    report.dropped = dropped;
+    Bytes out(100);
+    ReportWriter writer({0, sequence++, 9}, out);
+    ASSERT_TRUE(writer.add(report, at(9, 3, kUnknown32)));
+    table.take(std::span(out).first(writer.length()), now);
+  };
+  tell(false, Instant::from_ns(5));
+  tell(true, Instant::from_ns(6));
+  EXPECT_EQ(table.link({9, 3})->dropped, 1u);
+  EXPECT_EQ(table.link({9, 3})->seen, Instant::from_ns(6));
+  EXPECT_EQ(table.link({9, 3})->sampled, Instant::from_ns(5));
+}
+
 TEST(RecordTable, C7_KeepsLatencyUtilisationDropsAndAge) {
   RecordTable table({}, {});
   for (std::uint32_t i = 0; i < 100; ++i)

@@ -63,7 +63,7 @@ TEST_F(MembershipTest, ThereIsSomethingToLeaveOnlyWhereTheSwitchHoldsThisRank) {
   EXPECT_FALSE(membership.leave(kStart));
   membership.wait();
   EXPECT_TRUE(membership.leave(kStart));
-  EXPECT_FALSE(membership.refuse(packet(PacketType::nack, 0, Reason::unknown_job)));
+  EXPECT_FALSE(membership.refuse(packet(PacketType::nack, 0, Reason::unknown_job), kStart));
   EXPECT_FALSE(membership.leave(kStart));
   admit();
   EXPECT_TRUE(membership.leave(kStart));
@@ -74,19 +74,36 @@ TEST_F(MembershipTest, ThereIsSomethingToLeaveOnlyWhereTheSwitchHoldsThisRank) {
 TEST_F(MembershipTest, RefusalsThatALeaseOrAnotherSwitchMendsAreNotFinal) {
   for (const Reason reason : {Reason::sender_mismatch, Reason::configuration_changed,
                               Reason::other_run, Reason::planes_mismatch})
-    EXPECT_TRUE(membership.refuse(packet(PacketType::nack, 0, reason)));
+    EXPECT_TRUE(membership.refuse(packet(PacketType::nack, 0, reason), kStart));
   EXPECT_EQ(membership.last_refusal().reason, Reason::planes_mismatch);
   membership.wait();
   EXPECT_EQ(membership.last_refusal().reason, Reason::none);
-  EXPECT_FALSE(membership.refuse(packet(PacketType::nack, 0, Reason::unknown_job)));
+  EXPECT_FALSE(membership.refuse(packet(PacketType::nack, 0, Reason::unknown_job), kStart));
+}
+
+// Its switches read a change one after the other.
+TEST_F(MembershipTest, Rule22_ARankThatGoesOnOutlastsForSomeTimeThatItsJobIsNotThere) {
+  Membership going{kStart, Duration::seconds(600), 5, 9, true};
+  const auto refused = [&](std::int64_t seconds) {
+    return !going.refuse(packet(PacketType::nack, 0, Reason::unknown_job),
+                         kStart + Duration::seconds(seconds));
+  };
+  EXPECT_FALSE(refused(0));
+  EXPECT_FALSE(refused(29));
+  EXPECT_TRUE(refused(30));
+  going.wait();
+  EXPECT_FALSE(refused(100)) << "it was there in between";
+  EXPECT_TRUE(going.refuse(packet(PacketType::nack, 0, Reason::configuration_changed),
+                           kStart + Duration::seconds(120)));
+  EXPECT_FALSE(refused(131));
 }
 
 TEST_F(MembershipTest, ARefusalThatNamesAnAddressIsOfAProcessThatHasTheRank) {
   wire::Header nack = packet(PacketType::nack, 0, Reason::sender_mismatch);
-  EXPECT_TRUE(membership.refuse(nack));
+  EXPECT_TRUE(membership.refuse(nack, kStart));
   EXPECT_FALSE(membership.is_taken());
   nack.slot = 1;
-  EXPECT_TRUE(membership.refuse(nack));
+  EXPECT_TRUE(membership.refuse(nack, kStart));
   EXPECT_TRUE(membership.is_taken());
   EXPECT_FALSE(membership.leave(kStart)) << "the place is the other's";
   membership.wait();
