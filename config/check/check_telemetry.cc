@@ -34,6 +34,26 @@ void check_telemetry_ports(const SwitchConfig& config, ReadContext& context) {
   }
 }
 
+void check_ioam(const SwitchConfig& config, ReadContext& context) {
+  const IoamConfig& ioam = config.telemetry.ioam;
+  if (!ioam.enabled()) return;
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < ioam.ports.size(); ++i) {
+    const std::string path = item_path("switch.telemetry.ioam.ports", i);
+    check_port_exists(config, context, path, ioam.ports[i]);
+    if (context.usable(path) && !seen.insert(ioam.ports[i]).second)
+      context.report(path, "'" + ioam.ports[i] + "' is listed already; allowed: each port once");
+  }
+  const std::string path = "switch.telemetry.node_id";
+  if (!context.usable(path)) return;
+  if (!config.telemetry.enabled())
+    context.report(path, "is missing; with ioam.ports, the switch's number in traces");
+  else if (config.telemetry.node_id > kMostIoamNode)
+    context.report(path, std::to_string(config.telemetry.node_id) +
+                             " has no place in an IOAM trace; allowed: 1 to " +
+                             std::to_string(kMostIoamNode) + ", or no ioam.ports");
+}
+
 // Packets that the port marks would be taken for packets with metadata.
 void check_telemetry_mark(const SwitchConfig& config, ReadContext& context) {
   constexpr std::uint32_t kRocePort = 4791;
@@ -60,6 +80,7 @@ void check_telemetry_mark(const SwitchConfig& config, ReadContext& context) {
 void check_telemetry(const SwitchConfig& config, ReadContext& context) {
   check_telemetry_server(config.telemetry, context);
   check_telemetry_ports(config, context);
+  check_ioam(config, context);
   check_telemetry_mark(config, context);
 }
 

@@ -52,6 +52,19 @@ struct TelemetryPort {
   bool operator==(const TelemetryPort&) const = default;
 };
 
+// The switch as a transit node of IOAM (RFC 9197): it fills traces in packets that come in by one
+// of `ports` and leave by one of them.
+struct IoamConfig {
+  std::uint16_t name_space = 0;    // 0: the default namespace
+  std::vector<std::string> ports;  // none: off
+
+  [[nodiscard]] bool enabled() const { return !ports.empty(); }
+  bool operator==(const IoamConfig&) const = default;
+};
+
+// A trace has 24 bits for the number of a node; all ones is unknown.
+inline constexpr std::uint32_t kMostIoamNode = 0xFFFFFE;
+
 // A report holds the headers of a packet and so many hops at least.
 inline constexpr std::uint8_t kDefaultMostHops = 8;
 inline constexpr std::uint32_t kMostSampleEvery = 1u << 24;
@@ -67,6 +80,7 @@ struct TelemetryConfig {
   std::uint8_t most_hops = kDefaultMostHops;
   Duration probe = Duration::ms(50);  // between probes of a link; 0: none is sent or answered
   std::vector<TelemetryPort> ports;   // others are not trusted, and of unknown capacity
+  IoamConfig ioam;
 
   [[nodiscard]] bool enabled() const { return node_id != 0; }
   bool operator==(const TelemetryConfig&) const = default;

@@ -19,6 +19,18 @@ const Fields<TelemetryPort>& telemetry_port_fields() {
   return fields;
 }
 
+const Fields<IoamConfig>& ioam_fields() {
+  using I = IoamConfig;
+  static const Fields<I> fields = {
+      scalar("namespace", &I::name_space, integer<std::uint16_t>(0, 65535),
+             "The IOAM namespace whose traces are filled. 0: the default one."),
+      scalars("ports", &I::ports, identifier(), 0, kMaxPorts,
+              "Ports of the IOAM domain: a trace is filled in a packet that comes in by one of "
+              "them and leaves by one of them. Left out: none is."),
+  };
+  return fields;
+}
+
 }  // namespace
 
 const Fields<TelemetryConfig>& telemetry_fields() {
@@ -58,6 +70,11 @@ const Fields<TelemetryConfig>& telemetry_fields() {
       list("ports", &T::ports, telemetry_port_fields(), 0, kMaxPorts,
            "Properties of ports. Those not listed are not trusted, and their capacity is "
            "unknown. In a topology, ports that lead to switches with telemetry are trusted."),
+      mapping<T, IoamConfig>(
+          "ioam", [](auto& t) -> auto& { return t.ioam; }, ioam_fields(),
+          "The switch as a transit node of IOAM (RFC 9197, RFC 9486): it fills the space for a "
+          "hop's data that the source of an IPv6 packet has allocated. With it, `node_id` is at "
+          "most 0xFFFFFE."),
   };
   return fields;
 }

@@ -24,6 +24,10 @@ inline constexpr std::array kTelemetryPackets = {
     TelemetryCounter{"no_space", "no-space", &dataplane::TelemetryCounters::no_space},
     TelemetryCounter{"unstripped", "unstripped", &dataplane::TelemetryCounters::unstripped},
     TelemetryCounter{"watched", "watched", &dataplane::TelemetryCounters::watched},
+    TelemetryCounter{"traces", "trace", &dataplane::TelemetryCounters::traces},
+    TelemetryCounter{"traces_full", "trace-full", &dataplane::TelemetryCounters::traces_full},
+    TelemetryCounter{"traces_malformed", "trace-malformed",
+                     &dataplane::TelemetryCounters::traces_malformed},
 };
 
 }  // namespace tributary::control

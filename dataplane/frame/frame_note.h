@@ -14,6 +14,8 @@ namespace tributary::dataplane {
 
 // In place of a bitmap: the frame is reported as it is.
 inline constexpr std::uint16_t kWatched = 1;
+// In place of a bitmap, or beside kWatched: the frame may have an IOAM trace to fill.
+inline constexpr std::uint16_t kTraced = 2;
 
 struct FrameNote {
   std::uint64_t arrived_tsc = 0;  // 0: it was made here, for another reason than a frame

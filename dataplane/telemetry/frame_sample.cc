@@ -28,14 +28,6 @@ class Hash {
   std::uint64_t value_ = 0xCBF29CE484222325;
 };
 
-// Where the EtherType behind up to two VLAN tags is.
-std::size_t type_behind_tags(const FrameWords& frame) {
-  std::size_t type = 12;
-  for (int tags = 0; tags < 2 && frame.size() >= type + 6; ++tags, type += 4)
-    if (frame.u16(type) != 0x8100 && frame.u16(type) != 0x88A8) break;
-  return type;
-}
-
 }  // namespace
 
 SampledPart sampled_part(std::span<const std::byte> frame) {

@@ -4,12 +4,14 @@
 #include <rte_mbuf.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include "dataplane/frame/frame_tag.h"
 #include "dataplane/frame/mac_key.h"
 #include "dataplane/host/tsc_clock.h"
 #include "dataplane/telemetry/frame_sample.h"
+#include "dataplane/telemetry/ioam_frame.h"
 #include "dataplane/telemetry/marked.h"
 #include "telemetry/wire/bytes.h"
 #include "telemetry/wire/find_int.h"
@@ -64,6 +66,12 @@ constexpr std::uint16_t kWatchedValues = telemetry::kPorts | telemetry::kHopLate
                                          telemetry::kEgressTime | telemetry::kUtilisation;
 constexpr std::size_t kMostWatchedBytes = 80;
 static_assert(kWatched == telemetry::kChecksumComplement, "no job asks for that");
+static_assert((kTraced & telemetry::kKnownInstructions) == 0, "nor for that");
+
+std::uint64_t ns_since_1970() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(now).count());
+}
 
 // In a report's own metadata the node stands in the group header.
 constexpr std::uint16_t without_node(std::uint16_t bitmap) {
@@ -86,6 +94,11 @@ LoopTelemetry::Rules LoopTelemetry::rules_of(const config::SwitchConfig& config)
     for (std::size_t place = 0; place < config.ports.size(); ++place)
       if (config.ports[place].name == wanted.port)
         rules.ports[place] = {wanted.trusted, wanted.mbps};
+  const config::IoamConfig& ioam = config.telemetry.ioam;
+  rules.ioam_namespace = ioam.name_space;
+  for (std::size_t place = 0; place < config.ports.size(); ++place)
+    rules.ports[place].ioam = std::find(ioam.ports.begin(), ioam.ports.end(),
+                                        config.ports[place].name) != ioam.ports.end();
   return rules;
 }
 
@@ -115,6 +128,7 @@ bool LoopTelemetry::make_own(rte_mbuf*& frame) {
 std::size_t LoopTelemetry::take_in(const Identity& identity, std::uint16_t ingress,
                                    std::span<rte_mbuf*> burst, std::uint64_t arrived_tsc) {
   attribute(ingress, arrived_tsc);
+  if (rules_.ports[ingress].ioam) note_traces(ingress, burst, arrived_tsc);
   const auto marked = [&](rte_mbuf* frame) { return looks_marked(frame_bytes(frame), marking_); };
   if (std::none_of(burst.begin(), burst.end(), marked)) return burst.size();
   std::array<rte_mbuf*, 64> out;
@@ -193,9 +207,11 @@ void LoopTelemetry::sample(const wire::Header& header, rte_mbuf* frame) {
 }
 
 void LoopTelemetry::watch(std::uint32_t every, rte_mbuf* frame) {
-  if (has_note(frame) || sample_hash(frame_bytes(frame)) % every != 0) return;
+  const std::uint16_t trace = has_note(frame) ? note_of(frame).bitmap : 0;
+  if (has_note(frame) && trace != kTraced) return;
+  if (sample_hash(frame_bytes(frame)) % every != 0) return;
   counters_.watched.add();
-  put_note(frame, {arrived_tsc_, ingress_, kWatched});
+  put_note(frame, {arrived_tsc_, ingress_, static_cast<std::uint16_t>(kWatched | trace)});
 }
 
 LoopTelemetry::Burst LoopTelemetry::stamp(const Departure& egress, std::span<rte_mbuf*> frames) {
@@ -206,18 +222,23 @@ LoopTelemetry::Burst LoopTelemetry::stamp(const Departure& egress, std::span<rte
     if (!has_note(frame)) continue;
     const FrameNote note = note_of(frame);
     const Hop hop = hop_of(note, egress, tsc);
-    if (note.bitmap == kWatched)
-      stamp_watched(hop, frame);
-    else if (note.bitmap != 0)
+    if (note.bitmap == 0) {
+      if (stamp_transit(hop, egress, frame) == Fate::goes) kept_back.set(i);
+    } else if ((note.bitmap & (kWatched | kTraced)) == 0) {
       stamp_source(note, hop, egress, frame);
-    else if (stamp_transit(hop, egress, frame) == Fate::goes)
-      kept_back.set(i);
+    } else {
+      if ((note.bitmap & kTraced) != 0) stamp_trace(hop, egress, frame);
+      if ((note.bitmap & kWatched) != 0) report_watched(hop, frame);
+      take_note_off(frame);
+    }
   }
   return kept_back;
 }
 
 void LoopTelemetry::report_drop(const Departure& egress, const rte_mbuf* noted) {
-  report(hop_of(note_of(noted), egress, rte_rdtsc()), kDropValues, true);
+  const FrameNote note = note_of(noted);
+  if (note.bitmap == kTraced) return;  // nobody asks about this frame
+  report(hop_of(note, egress, rte_rdtsc()), kDropValues, true);
 }
 
 void LoopTelemetry::stamp_source(const FrameNote& note, const Hop& hop, const Departure& egress,
@@ -241,7 +262,27 @@ void LoopTelemetry::take_note_off(rte_mbuf*& frame) {
   remove_note(frame);
 }
 
-void LoopTelemetry::stamp_watched(const Hop& hop, rte_mbuf*& frame) {
+void LoopTelemetry::note_traces(std::uint16_t ingress, std::span<rte_mbuf* const> burst,
+                                std::uint64_t arrived_tsc) {
+  for (rte_mbuf* const frame : burst)
+    if (may_have_trace(frame_bytes(frame))) put_note(frame, {arrived_tsc, ingress, kTraced});
+}
+
+void LoopTelemetry::stamp_trace(Hop hop, const Departure& egress, rte_mbuf*& frame) {
+  using telemetry::IoamOutcome;
+  if (!rules_.ports[hop.ingress_port].ioam || !rules_.ports[egress.port].ioam) return;
+  if (!make_own(frame)) return counters_.traces_full.add();
+  hop.egress_ns = ns_since_1970();
+  switch (fill_trace(frame_bytes(frame), rules_.ioam_namespace, hop)) {
+    case IoamOutcome::filled: return counters_.traces.add();
+    case IoamOutcome::full: return counters_.traces_full.add();
+    case IoamOutcome::malformed: return counters_.traces_malformed.add();
+    case IoamOutcome::absent:
+    case IoamOutcome::foreign: return;
+  }
+}
+
+void LoopTelemetry::report_watched(const Hop& hop, rte_mbuf* frame) {
   const SampledPart part = sampled_part(frame_bytes(frame));
   record_.own = hop;
   record_.dropped = false;
@@ -251,7 +292,6 @@ void LoopTelemetry::stamp_watched(const Hop& hop, rte_mbuf*& frame) {
   record_.inner_bytes = static_cast<std::uint16_t>(std::min(part.bytes.size(), kMostWatchedBytes));
   std::memcpy(record_.bytes.data(), part.bytes.data(), record_.inner_bytes);
   push(record_);
-  take_note_off(frame);
 }
 
 LoopTelemetry::Fate LoopTelemetry::stamp_transit(const Hop& hop, const Departure& egress,

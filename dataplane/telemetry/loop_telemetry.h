@@ -1,14 +1,15 @@
 // In-band telemetry of one packet loop (docs/telemetry.md).
 //
 //   take_in()  frames as they come: metadata of an untrusted port goes, or the frame does; what is
-//              for this switch is stripped and reported; what goes on gets a note
+//              for this switch is stripped and reported; what goes on gets a note, as do frames
+//              that may have an IOAM trace
 //   sample()   the loop's own packets of jobs that ask for it: get a note
 //   note_end() the result of an op's last chunk, where the job's data ends, is reported as the
 //              op's end
 //   watch()    other traffic that rules of access control watch: gets a note, and is reported as it
 //              is, since nothing may be inserted into other machines' packets
 //   stamp()    frames as the driver gets them: a noted one gets its hop, or is stripped, in a
-//              copy of its own where others hold it, too
+//              copy of its own where others hold it, too; space of IOAM is filled
 //   report_drop()  a noted frame that the egress port drops
 //
 // Metadata leaves only through trusted ports: where it cannot be taken out, the frame does not
@@ -38,18 +39,21 @@
 namespace tributary::dataplane {
 
 struct TelemetryCounters {
-  Counter sampled;       // the switch's own packets that were chosen
-  Counter inserted;      // packets that metadata was inserted into
-  Counter hops_added;    // packets that came with some and got more
-  Counter stripped;      // packets that lost theirs, as the domain has it
-  Counter untrusted;     // and those through a port that is not trusted
-  Counter malformed;     // metadata that cannot be; the packet stays as it is, where it may come in
-  Counter no_space;      // no hop was added, for the MTU, the number of hops, or want of a buffer
-  Counter unstripped;    // dropped before an untrusted port, for want of a buffer to strip them in
-  Counter probes_lost;   // of links, without an answer
-  Counter watched;       // other traffic's frames that were chosen
-  Counter reports;       // records for the control thread
-  Counter reports_lost;  // those that found the ring full
+  Counter sampled;      // the switch's own packets that were chosen
+  Counter inserted;     // packets that metadata was inserted into
+  Counter hops_added;   // packets that came with some and got more
+  Counter stripped;     // packets that lost theirs, as the domain has it
+  Counter untrusted;    // and those through a port that is not trusted
+  Counter malformed;    // metadata that cannot be; the packet stays as it is, where it may come in
+  Counter no_space;     // no hop was added, for the MTU, the number of hops, or want of a buffer
+  Counter unstripped;   // dropped before an untrusted port, for want of a buffer to strip them in
+  Counter probes_lost;  // of links, without an answer
+  Counter watched;      // other traffic's frames that were chosen
+  Counter traces;       // IOAM traces that got this hop
+  Counter traces_full;  // and those that did not, for want of space, or of a buffer
+  Counter traces_malformed;  // they stay as they are
+  Counter reports;           // records for the control thread
+  Counter reports_lost;      // those that found the ring full
 };
 
 // Written by the control thread that takes the records.
@@ -81,6 +85,7 @@ class LoopTelemetry {
   struct PortRule {
     bool trusted = false;
     std::uint32_t mbps = 0;
+    bool ioam = false;
   };
   // The part that a reload may change.
   struct Rules {
@@ -90,6 +95,7 @@ class LoopTelemetry {
     std::unordered_map<std::uint32_t, Sampling> jobs;  // those that ask for it
     std::array<PortRule, config::kMaxPorts> ports;     // by place
     Duration probe;                                    // between probes of a link; 0: none
+    std::uint16_t ioam_namespace = 0;
   };
   // The ports of `config` are at their places.
   static Rules rules_of(const config::SwitchConfig& config);
@@ -153,7 +159,10 @@ class LoopTelemetry {
                    std::uint64_t arrived_tsc);
   void stamp_source(const FrameNote& note, const telemetry::Hop& hop, const Departure& egress,
                     rte_mbuf*& frame);
-  void stamp_watched(const telemetry::Hop& hop, rte_mbuf*& frame);
+  void report_watched(const telemetry::Hop& hop, rte_mbuf* frame);
+  void note_traces(std::uint16_t ingress, std::span<rte_mbuf* const> burst,
+                   std::uint64_t arrived_tsc);
+  void stamp_trace(telemetry::Hop hop, const Departure& egress, rte_mbuf*& frame);
   // Other copies of the frame keep theirs.
   void take_note_off(rte_mbuf*& frame);
   // Goes: it must not leave.

@@ -28,6 +28,14 @@ class FrameWords {
   std::span<const std::byte> frame_;
 };
 
+// Where the EtherType behind up to two VLAN tags is, if the frame is long enough.
+inline std::size_t type_behind_tags(const FrameWords& frame) {
+  std::size_t type = 12;
+  for (int tags = 0; tags < 2 && frame.size() >= type + 6; ++tags, type += 4)
+    if (frame.u16(type) != 0x8100 && frame.u16(type) != 0x88A8) break;
+  return type;
+}
+
 inline constexpr std::size_t kLeastIpv4 = 28;  // with UDP
 
 // The mark comes first: nearly all frames lack it, and are done with after one comparison.

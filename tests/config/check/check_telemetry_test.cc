@@ -43,6 +43,16 @@ INSTANTIATE_TEST_SUITE_P(
         BadLine{
             6, "  telemetry: {node_id: 1, report_to: 10.0.0.9:1, probe: 251ms}",
             "f.yaml:6:57: switch.telemetry.probe: '251ms' is out of range; allowed: 0s to 250ms"},
+        BadLine{6, "  telemetry: {ioam: {ports: [w0]}}",
+                "f.yaml:6:14: switch.telemetry.node_id: is missing; with ioam.ports"},
+        BadLine{6, "  telemetry: {node_id: 1, report_to: 10.0.0.9:1, ioam: {ports: [w9]}}",
+                "f.yaml:6:66: switch.telemetry.ioam.ports[0]: there is no port 'w9'; allowed: w0"},
+        BadLine{6, "  telemetry: {node_id: 1, report_to: 10.0.0.9:1, ioam: {ports: [w0, w0]}}",
+                "f.yaml:6:70: switch.telemetry.ioam.ports[1]: 'w0' is listed already"},
+        BadLine{6, "  telemetry: {node_id: 16777215, report_to: 10.0.0.9:1, ioam: {ports: [w0]}}",
+                "f.yaml:6:24: switch.telemetry.node_id: 16777215 has no place in an IOAM trace"},
+        BadLine{6, "  telemetry: {node_id: 1, report_to: 10.0.0.9:1, ioam: {namespace: 65536}}",
+                "f.yaml:6:69: switch.telemetry.ioam.namespace: '65536' is out of range"},
         BadLine{6, "  telemetry: {node_id: 1, report_to: 10.0.0.9:1, dscp: 64}",
                 "f.yaml:6:56: switch.telemetry.dscp: '64'"}));
 
@@ -51,7 +61,8 @@ constexpr const char* kOn =
     "  address: 10.77.0.254\n"
     "  telemetry:\n"
     "    {node_id: 3, report_to: '10.0.0.9:32766', strip: mtu, dscp: 23, most_hops: 4,\n"
-    "     ports: [{port: a, trusted: true, mbps: 25000}]}\n"
+    "     ports: [{port: a, trusted: true, mbps: 25000}],\n"
+    "     ioam: {namespace: 42, ports: [a]}}\n"
     "ports: [{name: a, devargs: net_null0, mtu: MTU}]\n"
     "jobs: [{id: 1, workers: 2, chunk_bytes: 1024,\n"
     "        telemetry: {latency: true, bandwidth: true, every: 16}}]\n";
@@ -68,6 +79,7 @@ TEST(Telemetry, C5_KeysAreReadAndWrittenBack) {
   EXPECT_EQ(config.telemetry.dscp, 23);
   EXPECT_EQ(config.telemetry.most_hops, 4);
   EXPECT_EQ(config.telemetry.ports, (std::vector{TelemetryPort{"a", true, 25000}}));
+  EXPECT_EQ(config.telemetry.ioam, (IoamConfig{42, {"a"}}));
   EXPECT_EQ(config.jobs[0].telemetry, (JobTelemetry{true, true, 16}));
   const SwitchConfig again = parse_switch_config(dump(config), "again.yaml");
   EXPECT_EQ(again.telemetry, config.telemetry);

@@ -1,0 +1,21 @@
+// IOAM traces (RFC 9197, RFC 9486) in frames of other machines' IPv6 traffic, with up to two VLAN
+// tags.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "telemetry/wire/ioam.h"
+
+namespace tributary::dataplane {
+
+// Whether a hop-by-hop header follows IPv6's, where a trace may stand.
+bool may_have_trace(std::span<const std::byte> frame);
+
+// Adds `hop` of the node to the frame's trace. The times of a trace are UTC: hop.egress_ns is in ns
+// since 1970.
+telemetry::IoamOutcome fill_trace(std::span<std::byte> frame, std::uint16_t name_space,
+                                  const telemetry::Hop& hop);
+
+}  // namespace tributary::dataplane
