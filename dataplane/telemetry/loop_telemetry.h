@@ -131,6 +131,11 @@ class LoopTelemetry {
     latest_ = {};
   }
 
+  // Whether metadata may leave through the port now, but not with these rules.
+  [[nodiscard]] bool loses_trust(std::uint16_t port, const Rules& later) const {
+    return rules_.ports[port].trusted && !later.ports[port].trusted;
+  }
+
   // For the probes of links.
   [[nodiscard]] bool is_trusted(std::uint16_t port) const { return rules_.ports[port].trusted; }
   [[nodiscard]] Duration probe_interval() const { return rules_.probe; }

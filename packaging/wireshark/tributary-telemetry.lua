@@ -1,5 +1,5 @@
 -- Wireshark dissector of telemetry reports (P4.org telemetry report v2.0) as Tributary's switches send
--- them to tributary-telemetryd (docs/telemetry.md).
+-- them to tributary-telemetryd (docs/protocol/telemetry.md).
 --
 --   group header ─▶ reports ─▶ trailer with sequence and HMAC, where the switch has a key
 --

@@ -244,7 +244,7 @@ class Chunk(unittest.TestCase):
 
 
 class TelemetryReports(unittest.TestCase):
-    """Datagrams of docs/telemetry.md, in the other script."""
+    """Datagrams of docs/protocol/telemetry.md, in the other script."""
 
     FIELDS = ("node", "sequence", "latency_ns", "link_ns", "op_end.job", "op_end.op", "op_end.epoch", "op_end.plane",
               "op_end.planes", "inner", "signature.sequence", "signature.hmac",

@@ -1,4 +1,4 @@
-"""Datagrams of telemetry reports as switches send them, with the trailer of docs/telemetry.md."""
+"""Datagrams of telemetry reports as switches send them, with the trailer of docs/protocol/telemetry.md."""
 
 import hmac
 import struct

@@ -3,11 +3,14 @@
 import json
 import signal
 import sys
+import time
 from pathlib import Path
 
+import ioam_frames
 import yaml
 from testbed.tree import TOP
 
+TRACES = Path(__file__).with_name("ioam_frames.py")
 WATCH = Path(__file__).with_name("marked_frames.py")
 STEPS = [
     {"do": "allreduce", "count": 20_000, "dtype": "int32", "repeat": 10, "seed": 5},
@@ -93,6 +96,36 @@ def test_c5_other_traffic_is_watched_at_every_hop(make_tree, tmp_path):
     for row in rows:
         assert {hop["node"] for hop in row["hops"]} == {ROOT, LEAF} and not row["whole"], row
         assert all(0 < hop["latency_ns"] < 1e9 for hop in row["hops"]) and row["changes"] == 0, row
+
+
+def test_c5_traces_of_other_packets_are_filled_at_every_hop(make_tree, tmp_path):
+    """IOAM from w4 on the root to w1 on A; one of another namespace arrives as it was sent."""
+    path = two_switches(tmp_path)
+    tree = yaml.safe_load(path.read_text())
+    for switch in tree["switches"]:
+        ports = [port["name"] for port in switch["ports"]]
+        switch["telemetry"] = {"ioam": {"namespace": 123, "ports": ports}}
+    path.write_text(yaml.safe_dump(tree, sort_keys=False))
+    bed = make_tree(path, telemetry=16)
+    receiver = bed.start("traces-to", [sys.executable, TRACES, "receive", "eth0", "3"], "w1")
+    mac = receiver.wait_line(r"^ready (\S+)", 30)[1]
+    began = time.time()
+    bed.start("traces-from", [sys.executable, TRACES, "send", "eth0", mac, "123", "9", "123"], "w4").check_exit(30)
+    receiver.check_exit(30)
+    first, foreign, last = map(bytes.fromhex, json.loads(receiver.stdout[-1]))
+    assert foreign == ioam_frames.packet(9)
+    for found in (first, last):
+        namespace, left, nodes = ioam_frames.hops(found)
+        room = ioam_frames.WORDS * ioam_frames.ROOM
+        assert (namespace, left) == (123, room - 2 * ioam_frames.WORDS)
+        assert [(node["node"], node["ports"]) for node in nodes] == [(LEAF, (0, 1)), (ROOT, (1, 0))], nodes
+        for node in nodes:
+            assert node["hop_limit"] == ioam_frames.HOP_LIMIT and 0 < node["delay_ns"] < 10e9 and node["queue"] < 100
+            assert began - 1 < node["time"] < time.time() + 1
+        assert nodes[1]["time"] < nodes[0]["time"], "one clock here"
+    for name in ("root", "A"):
+        (row,) = bed.show(name, "telemetry")
+        assert (row["traces"], row["traces_full"], row["traces_malformed"]) == (2, 0, 0), row
 
 
 def test_c5_c6_c7_sums_are_exact_and_every_hop_is_seen(make_tree, launch_tree, tmp_path):

@@ -89,7 +89,7 @@ def test_forged_and_damaged_reports_are_counted_and_change_nothing():
 
 
 def signed(report, sequence, key):
-    """The datagram with the trailer of docs/telemetry.md, by Python's own HMAC."""
+    """The datagram with the trailer of docs/protocol/telemetry.md, by Python's own HMAC."""
     covered = report + struct.pack(">BBHHHQ", 2, 11, 0, 0x5452, 1, sequence)
     return covered + hmac.digest(key, covered, "sha256")
 

@@ -31,11 +31,11 @@ TEST(ShowTelemetry, C5_CountersOfEachLoopAndTheNumbersOfPorts) {
   Show show(sw.get());
   const auto loops = show.table("telemetry");
   ASSERT_EQ(loops.size(), 1u);
-  EXPECT_EQ(
-      loops[0].dump(),
-      R"({"lcore":0,"sampled":0,"inserted":0,"hops_added":0,"stripped":0,"untrusted":0,)"
-      R"("malformed":0,"no_space":0,"unstripped":0,"watched":0,"probes_lost":0,"reports":0,"reports_lost":0,)"
-      R"("datagrams":0,"refused":0})");
+  EXPECT_EQ(loops[0].dump(),
+            R"({"lcore":0,"sampled":0,"inserted":0,"hops_added":0,"stripped":0,"untrusted":0,)"
+            R"("malformed":0,"no_space":0,"unstripped":0,"watched":0,"traces":0,"traces_full":0,)"
+            R"("traces_malformed":0,"probes_lost":0,"reports":0,"reports_lost":0,)"
+            R"("datagrams":0,"refused":0})");
   const auto ports = show.table("telemetry ports");
   ASSERT_EQ(ports.size(), 2u);
   EXPECT_EQ(ports[0].dump(),

@@ -205,6 +205,29 @@ TEST(LoopTelemetryTurns, C6_AReloadDecidesWhichPortsMetadataLeavesThrough) {
   EXPECT_FALSE(look_at(second[0]).marked);
 }
 
+TEST(LoopTelemetryTurns, C6_WhatWaitsWithMetadataDoesNotLeaveByAPortThatIsTrustedNoLonger) {
+  auto config = with_telemetry(test_config(2));
+  config.telemetry.ports = {{"p0", true, 0}, {"p1", true, 0}};
+  RingSwitch sw(config);
+  Bytes plain = telemetry::test::make_frame({});
+  plain[5] = std::byte{9};  // behind the other port, for all that the switch knows
+  constexpr std::size_t kSent = RingSwitch::kRingSize + kBurst;
+  for (std::size_t i = 0; i < kSent; ++i) {
+    sw.inject(0, marked(plain));
+    if (i % kBurst == kBurst - 1) sw.turn();
+  }
+  config.telemetry.ports = {{"p0", true, 0}};
+  sw.reload(config);
+  EXPECT_EQ(sw.sent(1).size(), RingSwitch::kRingSize - 1) << "what the port had";
+  sw.turn();
+  EXPECT_TRUE(sw.sent(1).empty());
+  EXPECT_EQ(sw.drops(1, DropReason::telemetry_untrusted), kSent - RingSwitch::kRingSize + 1);
+  sw.inject(0, marked(plain));
+  sw.turn();
+  EXPECT_EQ(sw.sent(1), std::vector{plain});
+  EXPECT_EQ(sw.buffers_in_use(), 0u);
+}
+
 // The job's loop is not the one that sends: the hop's latency spans both.
 TEST(LoopTelemetryTurns, C5_SeveralLcoresStampWhatOthersSampled) {
   auto config = with_telemetry(two_lcores(2));

@@ -2,30 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/telemetry/wire/frames.h"
+#include "tests/telemetry/wire/ioam_packet.h"
 
 namespace tributary::telemetry {
 namespace {
 
 using namespace test;
-
-// IPv6, hop-by-hop with two bytes of padding before the option, trace type and space as given.
-Bytes packet_of(std::uint32_t type, unsigned node_words, unsigned space_words) {
-  Bytes p = from_hex("60000000 0000 00 3d");
-  p.resize(40);
-  const std::size_t bytes = 2 + 2 + 4 + 8 + space_words * std::size_t{4};
-  const std::size_t total = (bytes + 7) / 8 * 8;
-  p.push_back(std::byte{59});
-  p.push_back(static_cast<std::byte>(total / 8 - 1));
-  for (const unsigned byte : {1u, 0u, 0x31u, 2 + 8 + space_words * 4, 0u, 0u})
-    p.push_back(static_cast<std::byte>(byte));
-  append16(p, 123);
-  append16(p, node_words << 11 | space_words);
-  append16(p, type >> 16);
-  append16(p, type & 0xFFFF);
-  p.resize(40 + total);
-  return p;
-}
 
 IoamNode node() {
   return {123, 0xABCDEF, 0x11223344556677, 5, 6};
@@ -40,8 +22,6 @@ Hop stamped() {
   hop.queue_occupancy = 4;
   return hop;
 }
-
-constexpr std::size_t kTrace = 48;
 
 TEST(Ioam, C5_FillsFromTheEndOfTheSpace) {
   Bytes p = packet_of(0xFE000000, 7, 16);
