@@ -27,18 +27,36 @@ void note_period(JobOps& job, Instant now) {
 
 }  // namespace
 
-JobOps& OpTable::place_of(std::uint32_t job) {
-  if (const auto found = jobs_.find(job); found != jobs_.end()) return found->second;
-  if (jobs_.size() >= limit_)
-    jobs_.erase(std::min_element(jobs_.begin(), jobs_.end(), [](const auto& a, const auto& b) {
-      return a.second.seen < b.second.seen;
-    }));
-  return jobs_[job];
+void OpTable::make_room() {
+  const auto most = std::max_element(
+      told_.begin(), told_.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  auto oldest = jobs_.end();
+  for (auto it = jobs_.begin(); it != jobs_.end(); ++it)
+    if (it->second.node == most->first &&
+        (oldest == jobs_.end() || it->second.seen < oldest->second.seen))
+      oldest = it;
+  jobs_.erase(oldest);
+  if (--most->second == 0) told_.erase(most);
+}
+
+JobOps& OpTable::place_of(std::uint32_t job, std::uint32_t node) {
+  auto found = jobs_.find(job);
+  if (found == jobs_.end()) {
+    if (jobs_.size() >= limit_) make_room();
+    found = jobs_.try_emplace(job).first;
+  } else if (found->second.node != node) {
+    if (const auto before = told_.find(found->second.node); --before->second == 0)
+      told_.erase(before);
+  } else {
+    return found->second;
+  }
+  ++told_[node];
+  return found->second;
 }
 
 bool OpTable::take(const OpEnd& end, std::uint32_t node, Instant now) {
   if (end.plane != 0) return false;
-  JobOps& job = place_of(end.job);
+  JobOps& job = place_of(end.job, node);
   const bool goes_on = job.ended != 0 && job.epoch == end.epoch && job.node == node;
   if (goes_on && end.op <= job.op) return false;  // told before
   job.node = node;

@@ -2,7 +2,9 @@
 // C7). Of a job with several planes the first one's ends count: it has a run of every op, and small
 // ops alone, and each plane has epochs of its own (docs/protocol/planes.md).
 //
-// Bounded: where the table is full, the job that was silent for longest makes room.
+// Bounded: where the table is full, the job that was silent for longest makes room, of those of the
+// node that tells of most. So a switch that lies pushes out what other switches tell only where it
+// tells of few.
 #pragma once
 
 #include <cstddef>
@@ -44,10 +46,13 @@ class OpTable {
   [[nodiscard]] std::uint64_t ended() const { return ended_; }
 
  private:
-  JobOps& place_of(std::uint32_t job);
+  // The job counts for the node from now on.
+  JobOps& place_of(std::uint32_t job, std::uint32_t node);
+  void make_room();
 
   const std::size_t limit_;
   Jobs jobs_;
+  std::map<std::uint32_t, std::size_t> told_;  // jobs of each node that has some
   std::uint64_t ended_ = 0;
 };
 

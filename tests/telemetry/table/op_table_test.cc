@@ -86,5 +86,25 @@ TEST_F(Ends, TheJobThatWasSilentForLongestMakesRoom) {
   EXPECT_EQ(table.ended(), 4u);
 }
 
+TEST_F(Ends, C7_ASwitchThatTellsOfManyJobsPushesOutItsOwn) {
+  OpTable four{4};
+  const auto tell = [&](std::uint32_t job, std::uint32_t node) {
+    now = now + Duration::ms(1);
+    four.take({job, 0, 1, 0, 1}, node, now);
+  };
+  tell(1, kNode);
+  tell(2, 8);
+  for (std::uint32_t job = 100; job < 200; ++job) tell(job, 9);
+  EXPECT_EQ(four.jobs().size(), 4u);
+  EXPECT_TRUE(four.jobs().contains(1));
+  EXPECT_TRUE(four.jobs().contains(2));
+  EXPECT_TRUE(four.jobs().contains(199));
+  // A job that moves to another switch counts there.
+  tell(199, kNode);
+  tell(3, kNode);
+  EXPECT_FALSE(four.jobs().contains(1)) << "the oldest of the switch that has most";
+  EXPECT_TRUE(four.jobs().contains(198));
+}
+
 }  // namespace
 }  // namespace tributary::telemetry
