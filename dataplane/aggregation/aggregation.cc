@@ -399,9 +399,10 @@ void Aggregation::send_through(std::uint16_t port, const Outgoing& message, Inst
   send_udp(message, UdpFrontEnd::copy_to(std::span(&port, 1)));
 }
 
-// With telemetry, frames are as they would be on a wire.
+// A packet that telemetry samples is as it would be on a wire.
 void Aggregation::send_udp(const Outgoing& message, const UdpCopy& copy) {
-  if (telemetry_ != nullptr) return send_copy(udp_, message, copy);
+  if (telemetry_ != nullptr && telemetry_->chooses(message.header))
+    return send_copy(udp_, message, copy);
   send_copy(udp_, message, unchecked_where_possible(copy, message, lanes_));
 }
 

@@ -36,10 +36,11 @@ void Aggregation::offer_results(std::uint32_t job, std::uint16_t port) {
   if (memif != nullptr && results != nullptr) memif->offer(results);
 }
 
-// Captures and telemetry are shown whole packets.
+// Captures, and telemetry of what it samples, are shown whole packets.
 bool Aggregation::send_shared(const aggregator::Outgoing& message, const UdpCopy& copy) {
   if (message.header.type != wire::PacketType::result || message.payload.size() < kLeastShared ||
-      copy.group_vlan || copy.member != nullptr || telemetry_ != nullptr)
+      copy.group_vlan || copy.member != nullptr ||
+      (telemetry_ != nullptr && telemetry_->chooses(message.header)))
     return false;
   const auto& results = results_.of(message.header.job);
   if (results == nullptr) return false;
@@ -53,6 +54,7 @@ bool Aggregation::send_shared(const aggregator::Outgoing& message, const UdpCopy
   if (readers.get().size() < kLeastReaders) return false;
   const PacketBytes packet = write_packet(message, false, results->open());
   if (packet.bytes == 0) return false;
+  if (telemetry_ != nullptr) telemetry_->note_end(message.header);
   const auto reference = results->publish(packet.bytes);
   DropReason why{};
   rte_mbuf* const frame = build_frame(

@@ -174,10 +174,9 @@ void prefetch_payload(const rte_mbuf* frame) {
 
 std::size_t PacketLoop::receive(Lane& lane, PolledQueue& queue) {
   std::uint16_t received = 0;
-  // Captures and telemetry look at whole frames.
-  const bool may_lend = tap_ == nullptr && telemetry_ == nullptr;
+  // Captures look at whole frames.
   if (!receive_burst(*lane.port, queue.queue, burst_.data(), kBurst, received,
-                     may_lend ? in_place_.data() : nullptr, &queue.lent)) {
+                     tap_ == nullptr ? in_place_.data() : nullptr, &queue.lent)) {
     lane.counters.peer_faults.add();
     return 0;
   }

@@ -1,6 +1,9 @@
 // In-band telemetry of the loop: at receive here, in the middle where jobs' packets are made
 // (dataplane/aggregation), and at transmit (dataplane/io/transmitter.h).
+#include <utility>
+
 #include "dataplane/loop/packet_loop.h"
+#include "dataplane/memif/lent_frame.h"
 
 namespace tributary::dataplane {
 
@@ -23,6 +26,10 @@ void PacketLoop::take_probe(std::uint16_t port, rte_mbuf* frame, const Classifie
 
 std::size_t PacketLoop::take_telemetry(std::uint16_t port, std::size_t received) {
   const std::span burst = std::span(burst_).first(received);
+  // Metadata is taken out of whole frames, and frames may change their places.
+  if (telemetry_->any_marked(burst))
+    for (std::size_t i = 0; i < received; ++i)
+      if (in_place_[i] != nullptr) fetch_rest(*burst[i], std::exchange(in_place_[i], nullptr));
   const std::size_t kept = telemetry_->take_in(identity_, port, burst, burst_arrived_);
   for (rte_mbuf* const frame : burst.subspan(kept))
     drop(*lanes_[port], frame, DropReason::telemetry_untrusted);

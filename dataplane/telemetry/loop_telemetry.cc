@@ -125,17 +125,22 @@ bool LoopTelemetry::make_own(rte_mbuf*& frame) {
   return true;
 }
 
+bool LoopTelemetry::any_marked(std::span<rte_mbuf* const> burst) const {
+  return std::any_of(burst.begin(), burst.end(),
+                     [&](rte_mbuf* frame) { return looks_marked(frame_bytes(frame), marking_); });
+}
+
 std::size_t LoopTelemetry::take_in(const Identity& identity, std::uint16_t ingress,
                                    std::span<rte_mbuf*> burst, std::uint64_t arrived_tsc) {
   attribute(ingress, arrived_tsc);
   if (rules_.ports[ingress].ioam) note_traces(ingress, burst, arrived_tsc);
-  const auto marked = [&](rte_mbuf* frame) { return looks_marked(frame_bytes(frame), marking_); };
-  if (std::none_of(burst.begin(), burst.end(), marked)) return burst.size();
+  if (!any_marked(burst)) return burst.size();
   std::array<rte_mbuf*, 64> out;
   std::size_t kept = 0;
   std::size_t gone = 0;
   for (rte_mbuf*& frame : burst) {
-    if (!marked(frame) || take_marked(identity, ingress, frame, arrived_tsc) == Fate::stays)
+    if (!looks_marked(frame_bytes(frame), marking_) ||
+        take_marked(identity, ingress, frame, arrived_tsc) == Fate::stays)
       burst[kept++] = frame;
     else
       out[gone++] = frame;
@@ -198,12 +203,17 @@ void LoopTelemetry::note_end(const wire::Header& header) {
   report_of_domain(telemetry::kUnknown16, {.op_end = end});
 }
 
-void LoopTelemetry::sample(const wire::Header& header, rte_mbuf* frame) {
-  if (header.type != wire::PacketType::aggregate && header.type != wire::PacketType::result) return;
+bool LoopTelemetry::chooses(const wire::Header& header) {
+  if (header.type != wire::PacketType::aggregate && header.type != wire::PacketType::result)
+    return false;
   const Sampling* const sampling = sampling_of(header.job);
-  if (sampling == nullptr || !sampling->chooses(header.seq)) return;
+  return sampling != nullptr && sampling->chooses(header.seq);
+}
+
+void LoopTelemetry::sample(const wire::Header& header, rte_mbuf* frame) {
+  if (!chooses(header)) return;
   counters_.sampled.add();
-  put_note(frame, {arrived_tsc_, ingress_, sampling->bitmap});
+  put_note(frame, {arrived_tsc_, ingress_, latest_.sampling->bitmap});
 }
 
 void LoopTelemetry::watch(std::uint32_t every, rte_mbuf* frame) {

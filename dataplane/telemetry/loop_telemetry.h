@@ -103,6 +103,8 @@ class LoopTelemetry {
   // Throws std::runtime_error where DPDK's buffers have no room for notes.
   LoopTelemetry(const config::SwitchConfig& config, rte_mempool* pool);
 
+  // Whether a frame of the burst may have metadata.
+  [[nodiscard]] bool any_marked(std::span<rte_mbuf* const> burst) const;
   // Returns how many of the burst go on, in their order; those to be dropped are behind them.
   std::size_t take_in(const Identity& identity, std::uint16_t ingress, std::span<rte_mbuf*> burst,
                       std::uint64_t arrived_tsc);
@@ -113,7 +115,9 @@ class LoopTelemetry {
   }
   // Copies of one result are told of once.
   void note_end(const wire::Header& header);
-  // Marks a frame with data for stamp() if the job asks for that.
+  // Whether the job asks for that of this packet.
+  [[nodiscard]] bool chooses(const wire::Header& header);
+  // Marks a frame with such a packet for stamp().
   void sample(const wire::Header& header, rte_mbuf* frame);
   // Marks a frame that goes on for stamp() if it is the one in so many.
   void watch(std::uint32_t every, rte_mbuf* frame);

@@ -21,6 +21,7 @@
 #include "dataplane/loop/packet_loop.h"
 #include "dataplane/memif/memif_port.h"
 #include "tests/dataplane/test_packet_loop.h"
+#include "tests/telemetry/wire/frames.h"
 #include "worker/memif/shared_results.h"
 #include "worker/transport/memif_control.h"
 #include "worker/transport/memif_rings.h"
@@ -63,7 +64,9 @@ class MemorySwitch {
  public:
   explicit MemorySwitch(wire::Integrity integrity = wire::Integrity::udp_checksum,
                         bool tells = true)
-      : config_(job_config(integrity)) {
+      : MemorySwitch(job_config(integrity), tells) {}
+  explicit MemorySwitch(config::SwitchConfig config, bool tells = true)
+      : config_(std::move(config)) {
     start_test_eal();
     pool_.emplace(PoolSize{.buffers = 511, .data_room = data_room(config_), .unpadded = false});
     const std::string socket = "tributary-in-place-" + std::to_string(::getpid());
@@ -243,6 +246,56 @@ TEST(InPlaceTimed, T14_ResultsAreWrittenOnceForRanksThatHaveMappedThem) {
     EXPECT_EQ(sw.referred(0), values(1001 * base));
     EXPECT_EQ(sw.referred(1), values(1001 * base));
   }
+}
+
+config::SwitchConfig telemetry_config(std::uint32_t every) {
+  config::SwitchConfig config = job_config(wire::Integrity::udp_checksum);
+  config.telemetry.node_id = 7;
+  config.telemetry.report_to = "127.0.0.1:9";
+  config.jobs[0].telemetry = {.latency = true, .bandwidth = false, .every = every};
+  return config;
+}
+
+// C5: where one result in so many is sampled, the others cost what they cost without telemetry.
+TEST(InPlaceTimed, C5_ResultsThatTelemetryDoesNotSampleAreWrittenOnce) {
+  MemorySwitch sw(telemetry_config(4));
+  sw.join();
+  sw.map_results(0);
+  sw.map_results(1);
+  for (std::uint32_t seq = 0; seq < 8; ++seq) {
+    const auto base = static_cast<std::int32_t>(seq);
+    sw.sum(seq, base, 1000 * base);
+    for (std::size_t port = 0; port < 2; ++port) {
+      if (seq % 4 != 0) {
+        EXPECT_EQ(sw.referred(port), values(1001 * base)) << seq;
+        continue;
+      }
+      std::uint16_t checksum = 0;
+      EXPECT_EQ(sw.result(port, checksum), values(1001 * base)) << seq;
+      EXPECT_NE(checksum, 0) << "as it would be on a wire";
+    }
+  }
+  const TelemetryCounters& counters = sw.loop->telemetry()->counters();
+  EXPECT_EQ(counters.sampled.get(), 2u);
+  std::size_t ends = 0;
+  for (ReportRecord record; sw.loop->telemetry()->ring().pop(record);)
+    ends += record.of_domain.op_end ? 1 : 0;
+  EXPECT_EQ(ends, 8u) << "C7: each op of a chunk has an end";
+}
+
+// C6: a rank's packet with metadata, all of it in the rank's own memory.
+TEST(InPlaceTimed, C6_MetadataIsTakenOutOfAContributionThatLiesInItsRanksMemory) {
+  MemorySwitch sw(telemetry_config(1));
+  sw.join();
+  telemetry::test::Buffer buffer(without_checksum(sw.ranks[0].contribution(0, values(1))));
+  ASSERT_EQ(telemetry::insert_int(buffer.view, {}, telemetry::kNodeId, 8, {}),
+            telemetry::Outcome::done);
+  sw.write(0, buffer.now());
+  sw.write(1, without_checksum(sw.ranks[1].contribution(0, values(20))));
+  sw.turn();
+  EXPECT_EQ(sw.loop->telemetry()->counters().untrusted.get(), 1u);
+  std::uint16_t checksum = 0;
+  EXPECT_EQ(sw.result(1, checksum), values(21));
 }
 
 // Whoever has asked for a result by itself gets a copy.
