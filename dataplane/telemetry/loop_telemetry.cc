@@ -247,7 +247,7 @@ LoopTelemetry::Burst LoopTelemetry::stamp(const Departure& egress, std::span<rte
 
 void LoopTelemetry::report_drop(const Departure& egress, const rte_mbuf* noted) {
   const FrameNote note = note_of(noted);
-  if (note.bitmap == kTraced) return;  // nobody asks about this frame
+  if (note.bitmap == kTraced) return;  // no report of it was asked for
   report(hop_of(note, egress, rte_rdtsc()), kDropValues, true);
 }
 
@@ -421,26 +421,9 @@ Hop LoopTelemetry::hop_of(const FrameNote& note, const Departure& egress, std::u
     hop.latency_ns = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(ns, std::uint64_t{telemetry::kUnknown32} - 1));
   }
-  hop.utilisation_ppm = utilisation(egress, tsc);
+  hop.utilisation_ppm =
+      utilisation_.of(egress.port, rules_.ports[egress.port].mbps, egress.tx_bytes, hop.egress_ns);
   return hop;
-}
-
-// Over at least a millisecond.
-std::uint32_t LoopTelemetry::utilisation(const Departure& egress, std::uint64_t tsc) {
-  constexpr std::uint64_t kLeastNs = 1'000'000;
-  Meter& meter = meters_[egress.port];
-  const std::uint32_t mbps = rules_.ports[egress.port].mbps;
-  if (mbps == 0) return telemetry::kUnknown32;
-  const std::uint64_t ns = to_ns(tsc - meter.since_tsc);
-  if (ns < kLeastNs) return meter.ppm;
-  if (meter.since_tsc != 0 && egress.tx_bytes >= meter.since_bytes) {
-    const double bits = static_cast<double>(egress.tx_bytes - meter.since_bytes) * 8;
-    const double capacity = static_cast<double>(ns) * mbps * 1e-3;
-    meter.ppm = static_cast<std::uint32_t>(std::min(bits / capacity, 1.0) * 1e6);
-  }
-  meter.since_tsc = tsc;
-  meter.since_bytes = egress.tx_bytes;
-  return meter.ppm;
 }
 
 }  // namespace tributary::dataplane

@@ -34,6 +34,7 @@
 #include "dataplane/frame/local_host.h"
 #include "dataplane/telemetry/op_hops.h"
 #include "dataplane/telemetry/report_record.h"
+#include "dataplane/telemetry/utilisation.h"
 #include "telemetry/wire/int_md.h"
 
 namespace tributary::dataplane {
@@ -157,11 +158,6 @@ class LoopTelemetry {
   [[nodiscard]] const ReportCounters& report_counters() const { return report_counters_; }
 
  private:
-  struct Meter {
-    std::uint64_t since_tsc = 0;
-    std::uint64_t since_bytes = 0;
-    std::uint32_t ppm = telemetry::kUnknown32;
-  };
   enum class Fate : std::uint8_t { stays, goes };
 
   Fate take_marked(const Identity& identity, std::uint16_t ingress, rte_mbuf*& frame,
@@ -188,7 +184,6 @@ class LoopTelemetry {
   // A buffer that the loop may write to in its place; false: there is none.
   bool make_own(rte_mbuf*& frame);
   telemetry::Hop hop_of(const FrameNote& note, const Departure& egress, std::uint64_t tsc);
-  std::uint32_t utilisation(const Departure& egress, std::uint64_t tsc);
 
   rte_mempool* pool_;
   std::uint32_t node_;
@@ -201,7 +196,7 @@ class LoopTelemetry {
     const Sampling* sampling = nullptr;
     bool known = false;
   } latest_;
-  std::array<Meter, config::kMaxPorts> meters_{};
+  Utilisation utilisation_;
   std::uint16_t ingress_ = telemetry::kUnknown16;
   std::uint64_t arrived_tsc_ = 0;
   TelemetryCounters counters_;
