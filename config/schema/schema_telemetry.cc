@@ -23,7 +23,7 @@ const Fields<IoamConfig>& ioam_fields() {
   using I = IoamConfig;
   static const Fields<I> fields = {
       scalar("namespace", &I::name_space, integer<std::uint16_t>(0, 65535),
-             "The IOAM namespace whose traces are filled. 0: the default one."),
+             "The IOAM namespace whose traces are filled, beside those of the default one, 0."),
       scalars("ports", &I::ports, identifier(), 0, kMaxPorts,
               "Ports of the IOAM domain: a trace is filled in a packet that comes in by one of "
               "them and leaves by one of them. Left out: none is."),

@@ -378,6 +378,7 @@ void Aggregation::send(aggregator::Outbox& box, Instant now) {
 }
 
 void Aggregation::send_to_group(const Outgoing& message, Instant now) {
+  if (telemetry_ != nullptr) telemetry_->note_end(message.header);
   const aggregator::Members members = engine_.members(message.header.job);
   for (const auto& copy : udp_.copies(message, members))
     if (!send_shared(message, copy)) send_udp(message, copy);
@@ -415,7 +416,6 @@ void Aggregation::send_copy(const F& front, const Outgoing& message, const typen
     for (const auto port : copy.ports) lanes_[port]->counters.drops.add(why);
     return;
   }
-  if (telemetry_ != nullptr) telemetry_->note_end(message.header);
   // Metadata would break the ICRC of RDMA's.
   if constexpr (std::is_same_v<F, UdpFrontEnd>)
     if (telemetry_ != nullptr) telemetry_->sample(message.header, frame);

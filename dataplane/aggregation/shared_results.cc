@@ -54,7 +54,6 @@ bool Aggregation::send_shared(const aggregator::Outgoing& message, const UdpCopy
   if (readers.get().size() < kLeastReaders) return false;
   const PacketBytes packet = write_packet(message, false, results->open());
   if (packet.bytes == 0) return false;
-  if (telemetry_ != nullptr) telemetry_->note_end(message.header);
   const auto reference = results->publish(packet.bytes);
   DropReason why{};
   rte_mbuf* const frame = build_frame(

@@ -290,6 +290,23 @@ void Transmitter::hand_on(std::uint16_t port) {
   }
 }
 
+// Frames with a note, and those behind, were not stamped yet.
+void Transmitter::discard_stamped(std::uint16_t port) {
+  Lane& lane = *lanes_[port];
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < lane.waiting_count; ++i) {
+    rte_mbuf* const frame = lane.waiting[i];
+    if (!has_note(frame) && telemetry_->any_marked({&frame, 1})) {
+      drop(lane, frame, DropReason::telemetry_untrusted);
+      continue;
+    }
+    lane.of_jobs[kept] = lane.of_jobs[i];
+    lane.waiting[kept++] = frame;
+  }
+  for (std::size_t i = kept; i < lane.waiting_count; ++i) lane.of_jobs.reset(i);
+  lane.waiting_count = kept;
+}
+
 void Transmitter::discard(std::uint16_t port, DropReason reason) {
   Lane& lane = *lanes_[port];
   for (std::size_t i = 0; i < lane.waiting_count; ++i) refuse(lane, lane.waiting[i], reason);

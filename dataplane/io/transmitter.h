@@ -50,6 +50,8 @@ class Transmitter {
   // Hands what waits for a port to its driver; returns how many jobs' frames still wait, about so
   // many where another lcore sends.
   std::size_t offer_jobs(std::uint16_t port);
+  // Drops what the port has refused with in-band telemetry's metadata in it.
+  void discard_stamped(std::uint16_t port);
   // Hands the backlog of a port to the lcore that sends there from now on.
   void hand_on(std::uint16_t port);
   // Drops what waits for a port.

@@ -397,12 +397,13 @@ void PacketLoop::apply(Change& change, Instant now) {
   if (change.idle_sleep_max) idle_.set_longest(*change.idle_sleep_max);
   if (change.lldp_rules) apply_lldp(change, now);
   transmitter_.flush();
-  // Frames that still wait were forwarded by the VLANs before, or have metadata that may not leave.
+  // Frames that still wait were forwarded by the VLANs before, or have metadata that may leave no
+  // more.
   for (std::uint16_t port = 0; port < lanes_.size(); ++port)
     if ((change.forwarding.other_vlans & mask_of(port)) != 0)
       transmitter_.discard(port, DropReason::vlan_denied);
     else if (change.telemetry && telemetry_->loses_trust(port, *change.telemetry))
-      transmitter_.discard(port, DropReason::telemetry_untrusted);
+      transmitter_.discard_stamped(port);
   if (change.telemetry) telemetry_->exchange(*change.telemetry);
   for (const auto& [place, port] : change.ports) exchange_port(place, *port);
   for (const auto& [place, mtu] : change.mtus) lanes_[place]->set_mtu(mtu);

@@ -27,7 +27,7 @@ void PacketLoop::take_probe(std::uint16_t port, rte_mbuf* frame, const Classifie
 std::size_t PacketLoop::take_telemetry(std::uint16_t port, std::size_t received) {
   const std::span burst = std::span(burst_).first(received);
   // Metadata is taken out of whole frames, and frames may change their places.
-  if (telemetry_->any_marked(burst))
+  if (any_lent_ && telemetry_->any_marked(burst))
     for (std::size_t i = 0; i < received; ++i)
       if (in_place_[i] != nullptr) fetch_rest(*burst[i], std::exchange(in_place_[i], nullptr));
   const std::size_t kept = telemetry_->take_in(identity_, port, burst, burst_arrived_);

@@ -9,6 +9,12 @@ namespace {
 constexpr unsigned kHopByHop = 0;
 constexpr std::size_t kNextHeaderAt = 6;
 
+// The IPv6 packet of a frame that may have a trace.
+template <typename Byte>
+std::span<Byte> packet_of(std::span<Byte> frame) {
+  return frame.subspan(type_behind_tags(FrameWords(frame)) + 2);
+}
+
 }  // namespace
 
 bool may_have_trace(std::span<const std::byte> frame) {
@@ -18,6 +24,11 @@ bool may_have_trace(std::span<const std::byte> frame) {
          words.u8(type + 2 + kNextHeaderAt) == kHopByHop;
 }
 
+telemetry::IoamOutcome judge_trace(std::span<const std::byte> frame, std::uint16_t name_space) {
+  return may_have_trace(frame) ? telemetry::judge_ioam_trace(packet_of(frame), name_space)
+                               : telemetry::IoamOutcome::absent;
+}
+
 telemetry::IoamOutcome fill_trace(std::span<std::byte> frame, std::uint16_t name_space,
                                   const telemetry::Hop& hop) {
   if (!may_have_trace(frame)) return telemetry::IoamOutcome::absent;
@@ -25,8 +36,7 @@ telemetry::IoamOutcome fill_trace(std::span<std::byte> frame, std::uint16_t name
   node.name_space = name_space;
   node.id = hop.node;
   node.wide_id = hop.node;
-  return telemetry::fill_ioam_trace(frame.subspan(type_behind_tags(FrameWords(frame)) + 2), node,
-                                    hop);
+  return telemetry::fill_ioam_trace(packet_of(frame), node, hop);
 }
 
 }  // namespace tributary::dataplane

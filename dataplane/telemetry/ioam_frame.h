@@ -10,8 +10,14 @@
 
 namespace tributary::dataplane {
 
+// Bytes of a frame of which may_have_trace() can tell.
+inline constexpr std::size_t kTraceLookBytes = 14 + 2 * 4 + 40;
+
 // Whether a hop-by-hop header follows IPv6's, where a trace may stand.
 bool may_have_trace(std::span<const std::byte> frame);
+
+// What fill_trace() would say of a frame, which is whole.
+telemetry::IoamOutcome judge_trace(std::span<const std::byte> frame, std::uint16_t name_space);
 
 // Adds `hop` of the node to the frame's trace. The times of a trace are UTC: hop.egress_ns is in ns
 // since 1970.

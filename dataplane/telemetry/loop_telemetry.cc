@@ -20,6 +20,7 @@ namespace tributary::dataplane {
 namespace {
 
 using telemetry::Hop;
+using telemetry::IoamOutcome;
 using telemetry::Outcome;
 
 std::span<std::byte> frame_bytes(rte_mbuf* frame) {
@@ -133,7 +134,8 @@ bool LoopTelemetry::any_marked(std::span<rte_mbuf* const> burst) const {
 std::size_t LoopTelemetry::take_in(const Identity& identity, std::uint16_t ingress,
                                    std::span<rte_mbuf*> burst, std::uint64_t arrived_tsc) {
   attribute(ingress, arrived_tsc);
-  if (rules_.ports[ingress].ioam) note_traces(ingress, burst, arrived_tsc);
+  if (rules_.ports[ingress].ioam)
+    for (rte_mbuf*& frame : burst) note_trace(ingress, frame, arrived_tsc);
   if (!any_marked(burst)) return burst.size();
   std::array<rte_mbuf*, 64> out;
   std::size_t kept = 0;
@@ -272,24 +274,27 @@ void LoopTelemetry::take_note_off(rte_mbuf*& frame) {
   remove_note(frame);
 }
 
-void LoopTelemetry::note_traces(std::uint16_t ingress, std::span<rte_mbuf* const> burst,
-                                std::uint64_t arrived_tsc) {
-  for (rte_mbuf* const frame : burst)
-    if (may_have_trace(frame_bytes(frame))) put_note(frame, {arrived_tsc, ingress, kTraced});
-}
-
-void LoopTelemetry::stamp_trace(Hop hop, const Departure& egress, rte_mbuf*& frame) {
-  using telemetry::IoamOutcome;
-  if (!rules_.ports[hop.ingress_port].ioam || !rules_.ports[egress.port].ioam) return;
-  if (!make_own(frame)) return counters_.traces_full.add();
-  hop.egress_ns = ns_since_1970();
-  switch (fill_trace(frame_bytes(frame), rules_.ioam_namespace, hop)) {
-    case IoamOutcome::filled: return counters_.traces.add();
-    case IoamOutcome::full: return counters_.traces_full.add();
+// Frames that would stay as they are get no note.
+void LoopTelemetry::note_trace(std::uint16_t ingress, rte_mbuf*& frame, std::uint64_t arrived_tsc) {
+  const bool short_head = frame->nb_segs > 1 && frame->data_len < kTraceLookBytes;
+  if (!short_head && !may_have_trace(frame_bytes(frame))) return;
+  if (frame->nb_segs > 1 && !make_own(frame)) return;
+  switch (judge_trace(frame_bytes(frame), rules_.ioam_namespace)) {
+    case IoamOutcome::filled:
+    case IoamOutcome::full: return put_note(frame, {arrived_tsc, ingress, kTraced});
     case IoamOutcome::malformed: return counters_.traces_malformed.add();
     case IoamOutcome::absent:
     case IoamOutcome::foreign: return;
   }
+}
+
+void LoopTelemetry::stamp_trace(Hop hop, const Departure& egress, rte_mbuf*& frame) {
+  if (!rules_.ports[hop.ingress_port].ioam || !rules_.ports[egress.port].ioam) return;
+  if (!make_own(frame)) return counters_.traces_full.add();
+  hop.egress_ns = ns_since_1970();
+  const IoamOutcome outcome = fill_trace(frame_bytes(frame), rules_.ioam_namespace, hop);
+  if (outcome == IoamOutcome::filled) counters_.traces.add();
+  if (outcome == IoamOutcome::full) counters_.traces_full.add();
 }
 
 void LoopTelemetry::report_watched(const Hop& hop, rte_mbuf* frame) {

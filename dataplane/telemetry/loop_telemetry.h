@@ -52,7 +52,7 @@ struct TelemetryCounters {
   Counter watched;      // other traffic's frames that were chosen
   Counter traces;       // IOAM traces that got this hop
   Counter traces_full;  // and those that did not, for want of space, or of a buffer
-  Counter traces_malformed;  // they stay as they are
+  Counter traces_malformed;  // frames with one that cannot be; they stay as they are
   Counter reports;           // records for the control thread
   Counter reports_lost;      // those that found the ring full
 };
@@ -165,8 +165,7 @@ class LoopTelemetry {
   void stamp_source(const FrameNote& note, const telemetry::Hop& hop, const Departure& egress,
                     rte_mbuf*& frame);
   void report_watched(const telemetry::Hop& hop, rte_mbuf* frame);
-  void note_traces(std::uint16_t ingress, std::span<rte_mbuf* const> burst,
-                   std::uint64_t arrived_tsc);
+  void note_trace(std::uint16_t ingress, rte_mbuf*& frame, std::uint64_t arrived_tsc);
   void stamp_trace(telemetry::Hop hop, const Departure& egress, rte_mbuf*& frame);
   // Other copies of the frame keep theirs.
   void take_note_off(rte_mbuf*& frame);

@@ -56,6 +56,9 @@ JobOps& OpTable::place_of(std::uint32_t job, std::uint32_t node) {
 
 bool OpTable::take(const OpEnd& end, std::uint32_t node, Instant now) {
   if (end.plane != 0) return false;
+  if (const auto known = jobs_.find(end.job);
+      known != jobs_.end() && known->second.node != node && now - known->second.seen < kTakeOver)
+    return false;
   JobOps& job = place_of(end.job, node);
   const bool goes_on = job.ended != 0 && job.epoch == end.epoch && job.node == node;
   if (goes_on && end.op <= job.op) return false;  // told before

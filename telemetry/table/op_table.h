@@ -3,8 +3,8 @@
 // ops alone, and each plane has epochs of its own (docs/protocol/planes.md).
 //
 // Bounded: where the table is full, the job that was silent for longest makes room, of those of the
-// node that tells of most. So a switch that lies pushes out what other switches tell only where it
-// tells of few.
+// node that tells of most. A job counts for the node that told of it first, until that is silent
+// for kTakeOver: a switch that lies neither pushes out what others tell, nor speaks for them.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +18,8 @@ namespace tributary::telemetry {
 
 // Several ends may come in one datagram.
 inline constexpr Duration kPeriodTime = Duration::ms(20);
+
+inline constexpr Duration kTakeOver = Duration::seconds(1);
 
 struct JobOps {
   std::uint32_t node = 0;   // that tells them

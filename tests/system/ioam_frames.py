@@ -10,6 +10,7 @@ import struct
 import sys
 
 ETH_P_IPV6 = 0x86DD
+ETH_P_LOCAL = 0x88B5  # IEEE 802, for local experiments
 SOURCE, DESTINATION = (socket.inet_pton(socket.AF_INET6, f"fd00::{host}") for host in (1, 2))
 # Node, ports, seconds, fraction, delay, queue.
 TYPE, WORDS, ROOM = 0xFA000000, 6, 4
@@ -33,7 +34,7 @@ def hops(found):
     for word in range(left, WORDS * ROOM, WORDS):
         node, ports, seconds, fraction, delay, queue = struct.unpack_from(">6I", found, at + 8 + word * 4)
         nodes.append({"node": node & 0xFFFFFF, "hop_limit": node >> 24, "ports": (ports >> 16, ports & 0xFFFF),
-                      "time": seconds + fraction / 1e9, "delay_ns": delay, "queue": queue})
+                      "time": seconds + fraction / 1e6, "delay_ns": delay, "queue": queue})
     return namespace, left, nodes
 
 
@@ -47,6 +48,8 @@ def main():
             for namespace in rest[1:]:
                 raw.send(to + own + struct.pack(">H", ETH_P_IPV6) + packet(int(namespace)))
             return
+        # So that switches know the way to it.
+        raw.send(b"\xff" * 6 + own + struct.pack(">H", ETH_P_LOCAL) + bytes(46))
         print("ready", own.hex(":"), flush=True)
         got = []
         while len(got) < int(rest[0]):

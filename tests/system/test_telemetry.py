@@ -109,6 +109,8 @@ def test_c5_traces_of_other_packets_are_filled_at_every_hop(make_tree, tmp_path)
     bed = make_tree(path, telemetry=16)
     receiver = bed.start("traces-to", [sys.executable, TRACES, "receive", "eth0", "3"], "w1")
     mac = receiver.wait_line(r"^ready (\S+)", 30)[1]
+    for name in ("root", "A"):
+        bed.loop.wait(lambda name=name: mac in {row["mac"] for row in bed.show(name, "fdb")}, 30, f"{name} knows w1")
     began = time.time()
     bed.start("traces-from", [sys.executable, TRACES, "send", "eth0", mac, "123", "9", "123"], "w4").check_exit(30)
     receiver.check_exit(30)

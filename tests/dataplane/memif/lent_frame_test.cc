@@ -283,17 +283,21 @@ TEST(InPlaceTimed, C5_ResultsThatTelemetryDoesNotSampleAreWrittenOnce) {
   EXPECT_EQ(ends, 8u) << "C7: each op of a chunk has an end";
 }
 
-// C6: a rank's packet with metadata, all of it in the rank's own memory.
-TEST(InPlaceTimed, C6_MetadataIsTakenOutOfAContributionThatLiesInItsRanksMemory) {
-  MemorySwitch sw(telemetry_config(1));
+// C6: behind a frame that goes for its metadata, those in their ranks' memory are made whole.
+TEST(InPlaceTimed, C6_AFrameWithMetadataIsDroppedAndThoseBehindItAreSummed) {
+  config::SwitchConfig config = telemetry_config(1);
+  config.telemetry.untrusted = config::UntrustedRule::drop;
+  MemorySwitch sw(config);
   sw.join();
-  telemetry::test::Buffer buffer(without_checksum(sw.ranks[0].contribution(0, values(1))));
+  const Bytes plain = without_checksum(sw.ranks[0].contribution(0, values(1)));
+  telemetry::test::Buffer buffer(plain);
   ASSERT_EQ(telemetry::insert_int(buffer.view, {}, telemetry::kNodeId, 8, {}),
             telemetry::Outcome::done);
   sw.write(0, buffer.now());
+  sw.write(0, plain);
   sw.write(1, without_checksum(sw.ranks[1].contribution(0, values(20))));
   sw.turn();
-  EXPECT_EQ(sw.loop->telemetry()->counters().untrusted.get(), 1u);
+  EXPECT_EQ(sw.drops(0, DropReason::telemetry_untrusted), 1u);
   std::uint16_t checksum = 0;
   EXPECT_EQ(sw.result(1, checksum), values(21));
 }

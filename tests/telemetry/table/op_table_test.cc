@@ -60,6 +60,9 @@ TEST_F(Ends, C7_OfSeveralPlanesTheFirstOnesCount) {
 TEST_F(Ends, C7_AnotherEpochOrRootBeginsAnew) {
   EXPECT_TRUE(end(9));
   EXPECT_TRUE(end(0, 2)) << "ops begin with 0 again";
+  EXPECT_FALSE(end(0, 2, 8)) << "the job's switch speaks for it";
+  EXPECT_EQ(job().node, kNode);
+  now = now + kTakeOver;
   EXPECT_TRUE(end(0, 2, 8));
   EXPECT_EQ(job().node, 8u);
   EXPECT_EQ(job().ended, 3u);
@@ -100,6 +103,7 @@ TEST_F(Ends, C7_ASwitchThatTellsOfManyJobsPushesOutItsOwn) {
   EXPECT_TRUE(four.jobs().contains(2));
   EXPECT_TRUE(four.jobs().contains(199));
   // A job that moves to another switch counts there.
+  now = now + kTakeOver;
   tell(199, kNode);
   tell(3, kNode);
   EXPECT_FALSE(four.jobs().contains(1)) << "the oldest of the switch that has most";

@@ -24,6 +24,7 @@ inline Bytes packet_of(std::uint32_t type, unsigned node_words, unsigned space_w
   append16(p, type >> 16);
   append16(p, type & 0xFFFF);
   p.resize(40 + total);
+  store(p, 4, static_cast<std::uint16_t>(total));
   return p;
 }
 

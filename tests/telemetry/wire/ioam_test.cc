@@ -17,7 +17,7 @@ Hop stamped() {
   Hop hop;
   hop.ingress_port = 1;
   hop.egress_port = 2;
-  hop.egress_ns = 7'000'000'009;
+  hop.egress_ns = 7'000'009'999;
   hop.latency_ns = 300;
   hop.queue_occupancy = 4;
   return hop;
@@ -55,6 +55,39 @@ TEST(Ioam, WritesWideFieldsAndWhatIsUnknown) {
   EXPECT_EQ(Bytes(p.begin() + kTrace + 8, p.begin() + kTrace + 8 + 36), expected);
 }
 
+// RFC 9197, section 4.3.
+TEST(Ioam, C5_TheDefaultNamespaceIsKnownToAllNodes) {
+  Bytes p = packet_of(0x80000000, 1, 4);
+  p[kTrace + 1] = std::byte{0};
+  EXPECT_EQ(judge_ioam_trace(p, 123), IoamOutcome::filled);
+  EXPECT_EQ(fill_ioam_trace(p, node(), stamped()), IoamOutcome::filled);
+}
+
+TEST(Ioam, C5_ATraceBehindOneOfAnotherNamespaceIsFilled) {
+  const Bytes one = packet_of(0x80000000, 1, 1);
+  constexpr std::ptrdiff_t kOption = 44;
+  constexpr std::ptrdiff_t kOptionEnd = 60;
+  Bytes p(one.begin(), one.begin() + kOptionEnd);
+  p.insert(p.end(), one.begin() + kOption, one.begin() + kOptionEnd);
+  for (const unsigned byte : {1u, 2u, 0u, 0u}) p.push_back(static_cast<std::byte>(byte));
+  p[5] = std::byte{40};
+  p[41] = std::byte{4};
+  p[kTrace + 1] = std::byte{9};
+  const Bytes before = p;
+  ASSERT_EQ(fill_ioam_trace(p, node(), stamped()), IoamOutcome::filled);
+  EXPECT_EQ(load<std::uint32_t>(p, kTrace + 16 + 8), 0x3DABCDEFu);
+  EXPECT_EQ(Bytes(p.begin(), p.begin() + kOptionEnd),
+            Bytes(before.begin(), before.begin() + kOptionEnd));
+}
+
+TEST(Ioam, ADelayThatIsTooLongIsSaidToBe) {
+  Bytes p = packet_of(0x08000000, 1, 1);
+  Hop slow = stamped();
+  slow.latency_ns = 3'000'000'000;
+  ASSERT_EQ(fill_ioam_trace(p, node(), slow), IoamOutcome::filled);
+  EXPECT_EQ(load<std::uint32_t>(p, kTrace + 8), 0x80000000u);
+}
+
 TEST(Ioam, LeavesWhatItMustNotTouch) {
   const auto outcome = [](Bytes p) {
     const Bytes before = p;
@@ -78,6 +111,10 @@ TEST(Ioam, LeavesWhatItMustNotTouch) {
   p = packet_of(0x80000000, 1, 4);
   p[kTrace - 1] = std::byte{1};  // incremental trace
   EXPECT_EQ(outcome(p), IoamOutcome::absent);
+  p = packet_of(0x80000000, 1, 4);
+  p[5] = std::byte{8};  // the packet ends before, and padding of the frame follows
+  EXPECT_EQ(outcome(p), IoamOutcome::malformed);
+  EXPECT_EQ(outcome(packet_of(0, 0, 4)), IoamOutcome::absent) << "it asks for nothing";
   p = packet_of(0x80000000, 1, 4);
   p[6] = std::byte{17};
   EXPECT_EQ(outcome(p), IoamOutcome::absent);
