@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <stdexcept>
+#include <utility>
 
 #include "config/check/check.h"
 #include "config/text/codec.h"
@@ -46,6 +48,74 @@ const Fields<Head>& head_fields() {
     return all;
   }();
   return fields;
+}
+
+Node* child_in(Node& mapping, std::string_view key) {
+  for (Entry& entry : mapping.entries)
+    if (entry.key.text == key) return &entry.value;
+  return nullptr;
+}
+
+Node scalar_at(const Node& place, const std::string& text) {
+  Node node;
+  node.kind = Node::Kind::scalar;
+  node.mark = place.mark;
+  node.text = text;
+  return node;
+}
+
+// A topology with the ways up that the manager's has in use.
+Document with_ways(Document document, const Topology& assigned) {
+  Node* const switches = document.node.empty() ? nullptr : child_in(document.root, "switches");
+  if (switches == nullptr) return document;
+  for (Node& entry : switches->items) {
+    const Node* const name = child_in(entry, "name");
+    const auto at = name == nullptr ? std::nullopt : find_switch(assigned, name->text);
+    if (!at || assigned.switches[*at].other_uplinks.empty() || child_in(entry, "uplink") == nullptr)
+      continue;
+    Node way = scalar_at(entry, assigned.switches[*at].uplink);
+    if (Node* const there = child_in(entry, "active_uplink"))
+      *there = std::move(way);
+    else
+      entry.entries.push_back({scalar_at(entry, "active_uplink"), std::move(way)});
+  }
+  return document;
+}
+
+// Ports of the switch that are ends of ways up, of a switch that has several.
+std::set<std::string> ends_of_ways(const Topology& topology, const std::string& node) {
+  std::set<std::string> ports;
+  for (const TopologySwitch& sw : topology.switches) {
+    if (sw.other_uplinks.empty()) continue;
+    const auto add = [&](const std::string& parent, const std::string& there,
+                         const std::string& own) {
+      if (sw.config.name == node) ports.insert(own);
+      if (parent == node) ports.insert(there);
+    };
+    add(sw.parent, sw.parent_port, sw.uplink);
+    for (const TopologyUplink& way : sw.other_uplinks) add(way.parent, way.parent_port, way.uplink);
+  }
+  return ports;
+}
+
+// Ends of ways are on the tree where the document has them in use, and off it otherwise: also where
+// the file has this switch alone, and so no ways.
+void open_ways(const Topology& topology, const SwitchConfig& told, SwitchConfig& local) {
+  const auto uses_paths = [](const PortConfig& port) {
+    return port.vlan.mode == VlanMode::paths || !port.paths.empty();
+  };
+  const bool paths = std::any_of(local.ports.begin(), local.ports.end(), uses_paths);
+  const std::set<std::string> ends = ends_of_ways(topology, told.name);
+  for (PortConfig& port : local.ports) {
+    const auto same = [&](const PortConfig& other) { return other.name == port.name; };
+    const auto there = std::find_if(told.ports.begin(), told.ports.end(), same);
+    if (!ends.contains(port.name) || there == told.ports.end() ||
+        is_off_the_tree(there->vlan.mode) == is_off_the_tree(port.vlan.mode))
+      continue;
+    port.vlan = there->vlan;
+    if (is_off_the_tree(port.vlan.mode))
+      port.vlan = {paths ? VlanMode::paths : VlanMode::none, {}, {}, {}};
+  }
 }
 
 }  // namespace
@@ -92,6 +162,10 @@ std::string dump_assigned(const Version& version, const std::string& node,
          "\ntopology:\n" + write_fields(topology_schema(), topology, 1);
 }
 
+SwitchConfig merged(const Document& local, const Assigned& assigned) {
+  return merged(switch_config(with_ways(local, assigned.topology)), assigned);
+}
+
 SwitchConfig merged(SwitchConfig local, const Assigned& assigned) {
   const SwitchConfig told = node_config(assigned.topology, assigned.node);
   if (!local.jobs.empty())
@@ -110,6 +184,7 @@ SwitchConfig merged(SwitchConfig local, const Assigned& assigned) {
   compare("address", format_ipv4(local.ipv4), format_ipv4(told.ipv4));
   compare("id", std::to_string(local.id), std::to_string(told.id));
   compare("udp_base_port", std::to_string(local.udp_base_port), std::to_string(told.udp_base_port));
+  open_ways(assigned.topology, told, local);
   local.jobs = told.jobs;
   local.completion.hosts = told.completion.hosts;
   ReadContext context("assigned to " + assigned.node);
@@ -119,6 +194,7 @@ SwitchConfig merged(SwitchConfig local, const Assigned& assigned) {
 }
 
 bool is_assigned_key(std::string_view path) {
+  if (path.starts_with("switches.") && path.ends_with(".active_uplink")) return true;
   return path == "jobs" || path.starts_with("jobs.") || path.starts_with("jobs[");
 }
 

@@ -5,9 +5,9 @@
 //   node: S201         # the node of the topology that it is for
 //   topology: ...      # as a file of docs/configuration/trees.md, with the jobs
 //
-// The two files have different keys: jobs, and the completion hosts that they name, are in the
-// assigned document; ports, memory, addresses and all else are in the file. A file with jobs of its
-// own cannot be combined with an assigned document.
+// The two files have different keys: jobs, the completion hosts that they name, and the way up that
+// each switch uses are in the assigned document; ports, memory, addresses and all else are in the
+// file. A file with jobs of its own cannot be combined with an assigned document.
 #pragma once
 
 #include <compare>
@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "config/topology/document.h"
 #include "config/topology/topology.h"
 
 namespace tributary::config {
@@ -44,8 +45,10 @@ std::string dump_assigned(const Version& version, const std::string& node,
 
 // The switch's configuration from both. Throws std::invalid_argument when they contradict each
 // other, ConfigErrors when the switch cannot do what both ask.
+SwitchConfig merged(const Document& local, const Assigned& assigned);
+// The same for a file that has this switch alone, and so no ways up.
 SwitchConfig merged(SwitchConfig local, const Assigned& assigned);
-// True if `set` may not change the key: "jobs.1.deadline".
+// True if `set` may not change the key: "jobs.1.deadline", "switches.R.active_uplink".
 bool is_assigned_key(std::string_view path);
 
 }  // namespace tributary::config

@@ -70,10 +70,9 @@ RunningConfig::RunningConfig(config::Document document, Shell shell,
       shell_(std::move(shell)) {}
 
 config::SwitchConfig RunningConfig::whole(const config::Document& document) const {
-  config::SwitchConfig local = config::switch_config(document);
-  if (assigned_) return config::merged(std::move(local), *assigned_);
+  if (assigned_) return config::merged(document, *assigned_);
   std::vector<config::JobConfig> open = open_;
-  return config::with_open(std::move(local), open);
+  return config::with_open(config::switch_config(document), open);
 }
 
 void RunningConfig::forget_open_but(const config::SwitchConfig& running) {
@@ -368,7 +367,7 @@ ordered_json RunningConfig::assign(const AssignRequest& request) {
   check_newer(next.version, latest_, assigned_ && assigned_->version == latest_);
   config::Overrides overrides = overrides_;
   const auto merged = [&](const config::Document& document) {
-    return config::merged(config::switch_config(document), next);
+    return config::merged(document, next);
   };
   config::settle(
       file_, true, [&](const config::Document& d) { (void)merged(d); }, overrides);

@@ -141,6 +141,7 @@ std::string Client::call(const std::string& method, const std::string& request, 
   if (method == "Jobs.Cancel") return jobs(&J::Cancel);
   if (method == "Cluster.Topology") return cluster(&C::Topology);
   if (method == "Cluster.Drain") return cluster(&C::Drain);
+  if (method == "Cluster.Move") return cluster(&C::Move);
   if (method == "Cluster.Stragglers") return cluster(&C::Stragglers);
   if (method == "Cluster.Events") return cluster(&C::Events);
   if (method == "Pods.Create") return pods(&P::Create);

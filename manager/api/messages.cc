@@ -55,6 +55,8 @@ void fill(const Cluster::View& view, const config::TopologySwitch& from, v1::Swi
   to.set_name(name);
   to.set_id(from.config.id);
   to.set_parent(from.parent);
+  to.set_uplink(from.uplink);
+  for (const auto& way : from.other_uplinks) to.add_other_uplinks(way.uplink);
   const Amount capacity = admission.capacity_at(name);
   const Amount used = admission.used_at(name);
   to.set_slots(static_cast<std::uint32_t>(capacity.slots));
@@ -172,6 +174,13 @@ void fill(const Cluster::View& view, const Job& from, v1::Job& to) {
   }
 }
 
+void fill(const Move& from, v1::MoveReply& to) {
+  to.set_name(from.node);
+  to.set_from(from.from);
+  to.set_to(from.to);
+  to.set_waits_for(from.waits_for());
+}
+
 void fill(const Event& from, v1::Event& to) {
   to.set_sequence(from.sequence);
   to.set_time_ms(from.time_ms);
@@ -186,6 +195,7 @@ void fill(const Cluster::View& view, v1::TopologyReply& to) {
   to.set_term(view.service.version().term);
   to.set_revision(view.service.version().revision);
   add_below(view, "", to);
+  if (view.service.move()) fill(*view.service.move(), *to.mutable_move());
   const Admission& admission = view.service.admission();
   for (const auto& worker : admission.topology().workers) {
     v1::Worker& added = *to.add_workers();

@@ -16,6 +16,7 @@ std::string bounded(std::string_view text, std::size_t most);
 void fill(const Cluster::View& view, const Job& from, v1::Job& to);
 void fill(const Event& from, v1::Event& to);
 void fill(const Straggler& from, v1::Straggler& to);
+void fill(const Move& from, v1::MoveReply& to);
 void fill(const Cluster::View& view, v1::TopologyReply& to);
 SwitchRegistration registration_of(const v1::Registration& from);
 SwitchReport report_of(const v1::Report& from);

@@ -16,7 +16,8 @@
 namespace tributary::manager {
 namespace {
 
-constexpr std::chrono::seconds kTurn{1};  // a watcher looks so often whether it is still heard
+constexpr std::chrono::seconds kTurn{1};      // a watcher looks so often whether it is still heard
+constexpr std::chrono::seconds kMoveTime{5};  // a caller waits so long for a switch that moves
 
 class JobCalls final : public v1::Jobs::Service {
  public:
@@ -134,6 +135,22 @@ class ClusterCalls final : public v1::Cluster::Service {
     });
   }
 
+  grpc::Status Move(grpc::ServerContext* context, const v1::MoveRequest* request,
+                    v1::MoveReply* reply) override {
+    return shared_.call(*context, [&](const Identity& caller) {
+      require_operator(caller);
+      const StreamPlace place(shared_);
+      reply->set_name(request->name());
+      reply->set_to(request->uplink());
+      shared_.cluster.use_uplink(request->name(), request->uplink(), shared_.now());
+      std::uint64_t seen = 0;
+      const auto until = std::chrono::steady_clock::now() + kMoveTime;
+      while (look_at_move(*request, *reply) && !context->IsCancelled() &&
+             !shared_.cluster.stopping() && std::chrono::steady_clock::now() < until)
+        shared_.cluster.wait_change(seen, kTurn);
+    });
+  }
+
   grpc::Status Events(grpc::ServerContext* context, const v1::EventsRequest* request,
                       v1::EventsReply* reply) override {
     return shared_.call(*context, [&](const Identity& caller) {
@@ -165,6 +182,22 @@ class ClusterCalls final : public v1::Cluster::Service {
   }
 
  private:
+  // True: it is under way. Throws CallError where it came to nothing.
+  bool look_at_move(const v1::MoveRequest& request, v1::MoveReply& reply) const {
+    return shared_.cluster.look([&](const Cluster::View& view) {
+      const std::optional<manager::Move>& move = view.service.move();
+      if (move && move->node == request.name() && move->to == request.uplink()) {
+        fill(*move, reply);
+        return true;
+      }
+      reply.clear_waits_for();
+      const auto& topology = view.service.admission().topology();
+      if (way_of(topology, request.name()) != request.uplink())
+        throw CallError(grpc::StatusCode::FAILED_PRECONDITION, view.stayed);
+      return false;
+    });
+  }
+
   Shared& shared_;
 };
 

@@ -114,6 +114,7 @@ void Cluster::set_setup(Service::Setup setup, Instant now) {
   guarded([&] {
     service_.set_setup(std::move(setup), now);
     for (auto& [node, state] : switches_) state.session = 0;
+    stayed_ = "the topology was read again";
     tell({.kind = "topology", .reason = "read again, and the tenants with it"});
     tell_strays();
     advance_locked(now);
@@ -137,6 +138,47 @@ std::vector<std::string> Cluster::drain(const std::string& name, bool drained, I
     refresh();
     return workers;
   });
+}
+
+void Cluster::use_uplink(const std::string& node, const std::string& uplink, Instant now) {
+  guarded([&] {
+    std::set<std::string> present;
+    for (const auto& [name, state] : switches_)
+      if (state.session != 0) present.insert(name);
+    const std::uint64_t before = service_.version().revision;
+    const std::optional<Move> was = service_.move();
+    service_.use_uplink(node, uplink, present, now);
+    if (service_.version().revision == before) return;
+    const std::optional<Move>& move = service_.move();
+    if (move)
+      tell({.kind = "move",
+            .reason = move->node + " moves from " + move->from + " to " + move->to +
+                      ", and waits for " + move->waits_for()});
+    else
+      tell({.kind = "move", .reason = stayed_ = was->node + " stays at " + uplink + ": asked"});
+    refresh();
+  });
+}
+
+// The switch that a move waits for has its document, or has refused it.
+void Cluster::tend_move(const std::string& node, const SwitchReport& report, Instant now) {
+  if (!service_.move() || node != service_.move()->waits_for()) return;
+  const Move move = *service_.move();
+  if (report.refused && report.refused_revision >= move.since) {
+    service_.give_up_moving(now);
+    stayed_ = move.node + " stays at " + move.from + ": " + node + ": " + report.problem;
+    tell({.kind = "move", .reason = stayed_});
+  } else if (report.applied.term == service_.version().term &&
+             report.applied.revision >= move.since) {
+    service_.go_on_moving(now);
+    if (move.opened)
+      tell({.kind = "move",
+            .reason = move.node + " has moved from " + move.from + " to " + move.to});
+  } else {
+    return;
+  }
+  advance_locked(now);
+  refresh();
 }
 
 void Cluster::join(const std::function<void(PodJobs&)>& use, Instant now) {
@@ -232,6 +274,7 @@ bool Cluster::report(const std::string& node, std::uint64_t session, SwitchRepor
       if (job.admitted() && at != last.jobs.end() && at->second > 0) present.push_back(name);
     }
     service_.renew(present, now);
+    tend_move(node, last, now);
     refused_by(node, last, now);
     if (judged) judge_stragglers();
     if (news) refresh();

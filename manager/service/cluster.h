@@ -34,7 +34,7 @@ struct Event {
   std::uint64_t sequence = 0;
   std::int64_t time_ms = 0;  // since 1970, UTC
   std::string kind = {};     // an outcome's name, or running, switch, drain, store, straggler,
-                             // stray, topology, cable
+                             // stray, topology, cable, move
   std::string job = {};
   std::string tenant = {};
   std::uint32_t id = 0;
@@ -62,6 +62,8 @@ class Cluster {
   std::optional<Decision> cancel(const std::string& name, Instant now, const std::string& reason);
   // Drains a worker, or all workers of a switch; returns their names. Throws std::invalid_argument.
   std::vector<std::string> drain(const std::string& name, bool drained, Instant now);
+  // Begins to move a switch to another way up, as Service::use_uplink().
+  void use_uplink(const std::string& node, const std::string& uplink, Instant now);
   // Ends leases and admits what has room.
   void advance(Instant now);
 
@@ -85,12 +87,13 @@ class Cluster {
     const std::deque<Event>& events;
     const Exclusions& exclusions;
     const HostRanking& hosts;
+    const std::string& stayed;  // why the latest move came to nothing
   };
   // `function(View)` under the lock.
   template <typename Function>
   auto look(Function function) const {
     const std::lock_guard lock(mutex_);
-    return function(View{service_, switches_, events_, exclusions_, hosts_});
+    return function(View{service_, switches_, events_, exclusions_, hosts_, stayed_});
   }
   // Why nothing more is decided; empty: all is well.
   [[nodiscard]] std::string trouble() const;
@@ -105,6 +108,7 @@ class Cluster {
   void judge_stragglers();
   void rank_hosts(Instant now);
   void tell_exclusion(const Straggler& rank, bool excluded);
+  void tend_move(const std::string& node, const SwitchReport& report, Instant now);
   void refused_by(const std::string& node, const SwitchReport& report, Instant now);
   void tell(Event event);
   void tell(const Decision& decision);
@@ -118,6 +122,7 @@ class Cluster {
   std::set<std::uint32_t> running_;              // ids, of whose start was told
   Exclusions exclusions_;                        // as switches are to have them
   HostRanking hosts_;
+  std::string stayed_;
   std::deque<Event> events_;
   std::uint64_t next_event_ = 1;
   std::uint64_t next_session_ = 1;

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "config/topology/job_shape.h"
 #include "config/topology/topology_tree.h"
 #include "manager/admission/stray.h"
 
@@ -16,7 +17,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kJobs = "jobs/";
-constexpr const char* kState = "state";
 // Time until a switch that has refused a job is asked again: pods that it sent back have gone
 // elsewhere by then, where there is room.
 constexpr Duration kLeastRest = Duration::seconds(4);
@@ -88,13 +88,14 @@ Service::Service(Store& store, Setup setup, Instant now)
     : store_(store),
       writer_(store, {kJobs, kState}),
       setup_(std::move(setup)),
-      admission_(fresh()) {
+      topology_(setup_.topology),
+      admission_(fresh(topology_)) {
   load(now);
 }
 
-Admission Service::fresh() const {
+Admission Service::fresh(const config::Topology& topology) const {
   Admission admission(setup_.tenants, setup_.limits);
-  admission.set_topology(setup_.topology);
+  admission.set_topology(topology);
   for (const auto& [node, figures] : own_figures_) cap(admission, node);
   return admission;
 }
@@ -152,7 +153,14 @@ void Service::load(Instant now) {
 }
 
 void Service::go_back_to(std::map<std::string, Entry> stored, Instant now) {
-  Admission admission = fresh();
+  Uplinks uplinks = uplinks_in(stored);
+  go_back_to(std::move(stored), std::move(uplinks), now);
+}
+
+void Service::go_back_to(std::map<std::string, Entry> stored, Uplinks uplinks, Instant now) {
+  config::Topology topology = with_ways(setup_.topology, uplinks.ways);
+  config::Topology before = before_move(topology, uplinks.move);
+  Admission admission = fresh(topology);
   std::uint64_t revision = 1;
   std::set<std::string> drained;
   for (const auto& [key, entry] : stored)
@@ -166,6 +174,10 @@ void Service::go_back_to(std::map<std::string, Entry> stored, Instant now) {
   }
   for (const auto& [node, refusal] : refusals_)
     if (refusal.lasts) admission.refuse(node);
+  ways_ = std::move(uplinks.ways);
+  move_ = std::move(uplinks.move);
+  topology_ = std::move(topology);
+  before_ = std::move(before);
   admission_ = std::move(admission);
   stored_ = std::move(stored);
   revision_ = revision;
@@ -240,8 +252,9 @@ std::vector<Write> Service::next_writes(bool state_changed) {
   };
   if (std::any_of(writes.begin(), writes.end(), changes_documents)) ++revision_;
   const auto state = stored_.find(kState);
-  const Json value = {
+  Json value = {
       {"next_id", admission_.ids().next()}, {"revision", revision_}, {"drained", drained_}};
+  add_uplinks(value);
   writes.insert(writes.begin(),
                 {kState, value.dump(), state == stored_.end() ? 0 : state->second.revision});
   return writes;
@@ -378,14 +391,23 @@ config::Version Service::version() const {
 }
 
 std::string Service::document(const std::string& node) const {
-  config::Topology topology = setup_.topology;
-  if (!config::find_switch(topology, node))
-    throw std::invalid_argument("there is no switch " + node);
+  const auto at = config::find_switch(topology_, node);
+  if (!at) throw std::invalid_argument("there is no switch " + node);
+  config::Topology topology = seen_by(node);
+  // While a switch moves, `needs` is of the new tree, and `topology` may be the old one.
+  const auto takes_part = [&](const config::TopologyJob& told) {
+    return !move_ || (topology.switches[*at].aggregate &&
+                      config::JobShape(config::TopologyIndex(topology), told).takes_part(*at));
+  };
   for (const auto& [name, job] : admission_.jobs()) {
-    if (!job.placed || !job.described || !job.needs.contains(node)) continue;
-    Told told = with_places(job, setup_.topology, admission_.index());
+    if (!job.placed || !job.described || (!move_ && !job.needs.contains(node))) continue;
+    Told told = with_places(job, topology_, admission_.index());
+    const std::size_t workers = topology.workers.size();
     topology.workers.insert(topology.workers.end(), told.left.begin(), told.left.end());
-    topology.jobs.push_back(as_switches_have_it(std::move(told.job), job));
+    if (takes_part(told.job))
+      topology.jobs.push_back(as_switches_have_it(std::move(told.job), job));
+    else
+      topology.workers.resize(workers);
   }
   return config::dump_assigned(version(), node, topology);
 }

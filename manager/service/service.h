@@ -10,6 +10,8 @@
 #pragma once
 
 #include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -20,8 +22,27 @@
 #include "config/topology/assigned.h"
 #include "manager/admission/admission.h"
 #include "manager/store/store.h"
+#include "manager/topology/ways.h"
 
 namespace tributary::manager {
+
+// A switch on its way to another way up. Its jobs are drained, over the old way:
+//
+//   the new parent opens its port ─▶ the switch has moved ─▶ all others are told, and the old
+//   parent closes its port
+//
+// Until the switch has moved, a refusal leaves everything as it was.
+struct Move {
+  std::string node;
+  std::string from;  // its own ports
+  std::string to;
+  std::string parent;       // the new one
+  bool opened = false;      // the new parent has its port open
+  std::uint64_t since = 0;  // revision of the documents that wait to be taken
+
+  // The switch whose turn it is.
+  [[nodiscard]] const std::string& waits_for() const { return opened ? node : parent; }
+};
 
 class Service {
  public:
@@ -63,6 +84,19 @@ class Service {
   void switch_has(const std::string& node, std::uint64_t slots, std::uint64_t bytes, Instant now);
   [[nodiscard]] const std::set<std::string>& drained() const { return drained_; }
 
+  // Begins to move a switch to another of its ways up, with its jobs; holds over restarts. The way
+  // that it leaves ends a move whose new way is not open yet. `present`: switches that an agent
+  // speaks for. Throws std::invalid_argument where a name is wrong, the switches would be no tree,
+  // a job or a switch that is needed for it cannot take part, or another move is under way.
+  void use_uplink(const std::string& node, const std::string& uplink,
+                  const std::set<std::string>& present, Instant now);
+  // The move that is under way, if one is.
+  [[nodiscard]] const std::optional<Move>& move() const { return move_; }
+  // The switch that the move waits for has its document.
+  void go_on_moving(Instant now);
+  // It has refused that.
+  void give_up_moving(Instant now);
+
   // The version of the documents: grows whenever the running jobs change.
   [[nodiscard]] config::Version version() const;
   // The document of a switch, with the jobs that it takes part in. Throws std::invalid_argument
@@ -71,6 +105,8 @@ class Service {
   [[nodiscard]] const Admission& admission() const { return admission_; }
 
  private:
+  static constexpr const char* kState = "state";
+
   // A switch that has refused a job.
   struct Refusal {
     Instant until;
@@ -78,11 +114,28 @@ class Service {
     bool lasts = true;  // false: it may have jobs, and the next refusal rests longer
   };
 
-  [[nodiscard]] Admission fresh() const;
+  struct Uplinks {
+    Ways ways;  // with the one that `move` leads to
+    std::optional<Move> move;
+  };
+
+  [[nodiscard]] Admission fresh(const config::Topology& topology) const;
   void cap(Admission& admission, const std::string& node) const;
   void forgive_refusals();
   void load(Instant now);
   void go_back_to(std::map<std::string, Entry> stored, Instant now);
+  // The same with other ways up than the store has.
+  void go_back_to(std::map<std::string, Entry> stored, Uplinks uplinks, Instant now);
+  [[nodiscard]] static Uplinks uplinks_in(const std::map<std::string, Entry>& stored);
+  // The tree without the move, which ends where the topology has its ways no more.
+  [[nodiscard]] static config::Topology before_move(const config::Topology& topology,
+                                                    std::optional<Move>& move);
+  void add_uplinks(nlohmann::ordered_json& state) const;
+  // The tree as the switch is to see it now.
+  [[nodiscard]] const config::Topology& seen_by(const std::string& node) const;
+  [[nodiscard]] Ways ways_with(const std::string& node, const std::string& uplink) const;
+  [[nodiscard]] std::string trouble_since(const Admission& before) const;
+  [[nodiscard]] std::set<std::string> needed_for(const Move& move) const;
   void load_job(const Entry& entry, Instant now, Admission& into) const;
   [[nodiscard]] std::vector<Write> differences() const;
   void forgive_old_refusals(Instant now);
@@ -96,6 +149,10 @@ class Service {
   Store& store_;
   Writer writer_;
   Setup setup_;
+  Ways ways_;
+  std::optional<Move> move_;
+  config::Topology topology_;  // the one of `setup_`, with these ways
+  config::Topology before_;    // of a move: without it
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> own_figures_;  // slots, bytes
   Admission admission_;
   std::uint64_t revision_ = 1;

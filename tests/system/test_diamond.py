@@ -4,34 +4,13 @@ import re
 import signal
 
 import pytest
+from diamond import DIAMOND, LONG, check, uplink, wait_on
 from testbed.process import ProcessFailed
 from testbed.topology import TopologyError
-from testbed.tree import TOP
 
 LIMIT_S = 50
-DIAMOND = TOP / "examples/diamond.yaml"
-LONG = [{"do": "allreduce", "count": 20_000, "dtype": "int32", "repeat": 100_000, "seed": 3}]
 # The new way opens before R takes it. The old one closes last: what closes it earlier cuts the job.
 IN_ORDER = ("B", "R", "L", "A")
-
-
-def uplink(bed):
-    """The port of R through which its sums go up."""
-    return next(row["port"] for row in bed.show("R", "tree") if row["is"] == "parent")
-
-
-def wait_on(workers, ops=20):
-    for worker in workers:
-        worker.wait_event("progress", len(worker.of("progress")) + ops)
-
-
-def check(workers):
-    """All ops so far, each once, with exact sums."""
-    for worker in workers:
-        assert worker.process.running, worker.events[-1]
-        done = worker.of("progress")
-        assert [op["op"] for op in done] == list(range(len(done)))
-        assert all(op["exact"] for op in done), f"rank {worker.rank}: a wrong sum"
 
 
 def move(bed, way, names=IN_ORDER):

@@ -63,6 +63,31 @@ TEST(NetworkFile, MistakesInTreesAreNamed) {
   expect(", {name: b, port: 1}", "", "trees[0].uplinks");
 }
 
+TEST(NetworkFile, C7_AManagerMovesTrees) {
+  std::string text = kDiamond;
+  for (const char* name : {"L", "A", "B", "R"}) {
+    const std::string control = std::string(", control: /run/") + name + ".sock";
+    text.erase(text.find(control), control.size());
+  }
+  const auto with_manager = [&](const std::string& keys) {
+    return "manager: {" + keys + "}\n" + text;
+  };
+  EXPECT_THAT(refusal(text),
+              HasSubstr("node 'R' has no `control`; allowed: a switch with one, or"));
+  const NetworkFile file = parse_network(
+      with_manager("address: \"m1:9402,[::1]:9402\", tls_ca: /a, tls_cert: /b, tls_key: /c"), "n");
+  EXPECT_EQ(file.manager.address, "m1:9402,[::1]:9402");
+  EXPECT_EQ(file.manager.certificate, "/b");
+  EXPECT_EQ(refusal(with_manager("address: unix:/run/m.sock")), "");
+  for (const char* wrong : {"m1", "m1:", ":9402", "m1:70000", "unix:", "\"m1:9402,\"", "\"\""})
+    EXPECT_THAT(refusal(with_manager(std::string("address: ") + wrong)),
+                HasSubstr("manager.address"))
+        << wrong;
+  EXPECT_THAT(refusal(with_manager("tls_ca: /a")), HasSubstr("manager.address: is missing"));
+  EXPECT_THAT(refusal(with_manager("address: m1:9402, tls_ca: /a")),
+              HasSubstr("manager: tls_ca, tls_cert and tls_key go together"));
+}
+
 TEST(NetworkFile, C6_TheKeyAndInterfacesOfReports) {
   const std::string from = "id: 1, reports_from: 127.0.0.1,";
   const auto text = with(from, from + " reports_through: eth0,");

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <map>
+#include <stdexcept>
 
 #include "telemetry/wire/report.h"
 #include "tests/telemetryd/diamond.h"
@@ -311,6 +312,80 @@ TEST_F(Trees, ASwitchThatCannotBeToldAgainHoldsNoOtherUp) {
   refuse.clear();
   mover.look();
   EXPECT_TRUE(mover.finish());
+}
+
+// A manager, and what is asked of it.
+struct ManagerBed {
+  ordered_json answer(const std::string& method, const ordered_json& request) {
+    if (!refusal.empty()) throw std::runtime_error(refusal);
+    if (method == "Cluster.Topology") {
+      ordered_json reply = {
+          {"switches", {{{"name", "L"}, {"uplink", ""}}, {{"name", "R"}, {"uplink", uplink}}}}};
+      if (!moving.empty()) reply["move"] = {{"name", moving}};
+      return reply;
+    }
+    asked.push_back(method + " " + request.dump());
+    return {{"name", "R"}, {"to", "b"}, {"waits_for", waits_for}};
+  }
+  // The way up that is followed; empty: none yet.
+  std::string way() { return ordered_json::parse(paths.paths_json()).at(0).value("uplink", ""); }
+
+  const NetworkFile file = parse_network(kDiamond, "n.yaml");
+  PathWatch paths{file};
+  std::string uplink = "a";
+  std::string moving;
+  std::string waits_for;
+  std::string refusal;
+  std::vector<std::string> asked;
+  std::vector<std::string> log;
+  ManagedTrees trees{file, paths,
+                     [this](const std::string& method, const ordered_json& request) {
+                       return answer(method, request);
+                     },
+                     [this](const std::string& line) { log.push_back(line); }};
+};
+
+TEST(ManagedTrees, C7_TheManagerIsAskedToMove) {
+  ManagerBed bed;
+  bed.trees.carry_out({0, "a", "b"});
+  EXPECT_THAT(bed.asked, ElementsAre(R"(Cluster.Move {"name":"R","uplink":"b"})"));
+  EXPECT_THAT(bed.log, ElementsAre("R to uplink b: moved from a"));
+  bed.waits_for = "R";
+  bed.trees.carry_out({0, "a", "b"});
+  EXPECT_EQ(bed.log.back(), "R to uplink b: the manager moves it, and waits for R");
+}
+
+TEST(ManagedTrees, WhatTheManagerSaysIsUsedIsFollowed) {
+  ManagerBed bed;
+  EXPECT_EQ(bed.way(), "");
+  bed.trees.look();
+  EXPECT_EQ(bed.way(), "a");
+  bed.uplink = "b";
+  bed.moving = "R";
+  bed.trees.look();
+  EXPECT_EQ(bed.way(), "a") << "it is on its way";
+  bed.moving = "";
+  bed.trees.look();
+  EXPECT_EQ(bed.way(), "b");
+  EXPECT_THAT(bed.log, IsEmpty());
+}
+
+TEST(ManagedTrees, ARefusalIsToldOnceAndMovesNothing) {
+  ManagerBed bed;
+  bed.trees.look();
+  bed.refusal = "no manager answers";
+  for (int i = 0; i < 2; ++i) bed.trees.carry_out({0, "a", "b"});
+  EXPECT_THAT(bed.log, ElementsAre("R to uplink b: not moved, manager: no manager answers"));
+  for (int i = 0; i < 2; ++i) bed.trees.look();
+  EXPECT_THAT(bed.log, ElementsAre("R to uplink b: not moved, manager: no manager answers",
+                                   "which ways up are used is not known: manager: no manager "
+                                   "answers"));
+  EXPECT_EQ(bed.way(), "a");
+  bed.refusal = "";
+  bed.trees.look();
+  bed.refusal = "gone again";
+  bed.trees.look();
+  EXPECT_EQ(bed.log.size(), 3u);
 }
 
 }  // namespace

@@ -205,9 +205,8 @@ void load_overrides(const Options& options, Start& start) {
   auto kept = tools::OverridesFile(options.overrides_path).load(!only_looks);
   if (!kept.damage.empty()) report_warning(kept.damage);
   const auto whole = [&](const config::Document& document) {
-    config::SwitchConfig config = config::switch_config(document);
-    if (start.kept.document) config = config::merged(std::move(config), *start.kept.document);
-    return config;
+    return start.kept.document ? config::merged(document, *start.kept.document)
+                               : config::switch_config(document);
   };
   config::settle(
       start.document, start.kept.document.has_value(),
@@ -233,8 +232,7 @@ Start load(const Options& options, const std::string& text) {
     const bool only_looks = options.check || options.print_config;
     start.kept = tools::AssignedFiles(options.assigned_path).load(!only_looks);
     for (const std::string& line : start.kept.damage) report_warning(line);
-    if (start.kept.document)
-      start.config = config::merged(std::move(start.config), *start.kept.document);
+    if (start.kept.document) start.config = config::merged(start.document, *start.kept.document);
   }
   if (!options.overrides_path.empty()) load_overrides(options, start);
   return start;

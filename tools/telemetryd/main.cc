@@ -21,6 +21,7 @@
 #include "telemetry/path/decision_timer.h"
 #include "tools/cli/app.h"
 #include "tools/client/control/stoppable_question.h"
+#include "tools/client/manager/manager_library.h"
 #include "tools/daemon/daemon.h"
 #include "tools/daemon/log_options.h"
 #include "tools/program/cpu_check.h"
@@ -74,6 +75,7 @@ constexpr std::chrono::milliseconds kOpEndPause(5);  // where the ends of ops sa
 constexpr std::chrono::milliseconds kMovePause(20);
 constexpr std::chrono::milliseconds kLookPause(1000);
 constexpr Duration kAnswerTime = Duration::seconds(5);
+constexpr double kManagerSeconds = 8;  // a manager answers after five, though a switch be late
 constexpr Duration kDrainTime = Duration::seconds(90);  // beyond the longest switch.drain_time
 
 std::int64_t unix_ms() {
@@ -156,6 +158,32 @@ class Following {
 
  private:
   TreeMover mover_;
+  Orders<PathWatch::TreeMove>& orders_;
+  unsigned turns_ = 0;
+};
+
+// The same where a manager moves the trees. Its answers are waited for, also at the server's end.
+class FollowingManager {
+ public:
+  FollowingManager(const NetworkFile& network, PathWatch& paths,
+                   Orders<PathWatch::TreeMove>& orders, int /*stop*/)
+      : trees_(
+            network, paths,
+            [target = manager::Target{network.manager.address, network.manager.ca,
+                                      network.manager.certificate, network.manager.key}](
+                const std::string& method, const nlohmann::ordered_json& request) {
+              return client::call_manager(target, method, request, kManagerSeconds);
+            },
+            [](const std::string& line) { tools::report(line); }),
+        orders_(orders) {}
+  void turn() {
+    const auto moves = orders_.take();
+    for (const PathWatch::TreeMove& move : moves) trees_.carry_out(move);
+    if (!moves.empty() || turns_++ % (kLookPause / kMovePause) == 0) trees_.look();
+  }
+
+ private:
+  ManagedTrees trees_;
   Orders<PathWatch::TreeMove>& orders_;
   unsigned turns_ = 0;
 };
@@ -244,13 +272,17 @@ int run(const Options& options) {
     AllOrders orders;
     telemetry::DecisionTimer timer(network.decide);
     std::optional<Asking<Following>> mover;
+    std::optional<Asking<FollowingManager>> manager;
     std::optional<Asking<Setting>> setter;
     std::optional<Watching> follower;
     if (paths)
       follower.emplace(*paths,
                        network.decide.at == telemetry::DecideAt::timer ? kPathPause : kOpEndPause,
                        [&] { follow(*paths, receiver, timer, history, orders); });
-    if (!network.trees.empty()) mover.emplace(network, *paths, orders.trees);
+    if (!network.trees.empty() && network.manager.address.empty())
+      mover.emplace(network, *paths, orders.trees);
+    else if (!network.trees.empty())
+      manager.emplace(network, *paths, orders.trees);
     const auto has_destinations = [](const NetworkPath& path) {
       return !path.destinations.empty();
     };

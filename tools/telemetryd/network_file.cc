@@ -36,6 +36,44 @@ config::Codec<std::uint32_t> sender_ipv4() {
           }};
 }
 
+bool is_address(std::string_view part) {
+  constexpr std::string_view kUnix = "unix:";
+  if (part.starts_with(kUnix)) return part.size() > kUnix.size();
+  const std::size_t colon = part.rfind(':');
+  if (colon == std::string_view::npos || colon == 0) return false;
+  const auto port = config::parse_integer(part.substr(colon + 1));
+  return port && *port >= 1 && *port <= 65535;
+}
+
+config::Codec<std::string> manager_address() {
+  return {
+      "address", "unix:PATH or HOST:PORT, or several with commas between",
+      [](const config::Node& node, std::string& out) -> std::optional<std::string> {
+        std::string_view rest = node.text;
+        for (std::size_t comma = 0; comma != std::string_view::npos;) {
+          comma = rest.find(',');
+          if (!is_address(rest.substr(0, comma))) return "is no address of a manager";
+          if (comma != std::string_view::npos) rest.remove_prefix(comma + 1);
+        }
+        out = node.text;
+        return std::nullopt;
+      },
+      [](const std::string& value) { return value.empty() ? std::nullopt : std::optional(value); }};
+}
+
+const Fields<NetworkManager>& manager_fields() {
+  using M = NetworkManager;
+  static const Fields<M> manager = {
+      config::scalar("address", &M::address, manager_address(),
+                     "Where tributary-managerd listens."),
+      config::scalar("tls_ca", &M::ca, config::absolute_path(),
+                     "PEM of the manager's authority, for HOST:PORT."),
+      config::scalar("tls_cert", &M::certificate, config::absolute_path(),
+                     "PEM of the own certificate, an operator's."),
+      config::scalar("tls_key", &M::key, config::absolute_path(), "PEM of its key.")};
+  return manager;
+}
+
 const Fields<NetworkNode>& node_fields() {
   static const Fields<NetworkNode> nodes = {
       config::scalar("name", &NetworkNode::name, config::identifier(), "Unique.",
@@ -122,6 +160,9 @@ const Fields<NetworkFile>& network_fields() {
       config::list("paths", &NetworkFile::paths, paths, 0, 1024, "To be found."),
       config::list("trees", &NetworkFile::trees, trees, 0, 256,
                    "Switches whose way up follows the best one."),
+      config::mapping<NetworkFile, NetworkManager>(
+          "manager", [](auto& file) -> auto& { return file.manager; }, manager_fields(),
+          "The manager that assigns the switches' jobs: it moves `trees`."),
       config::mapping<NetworkFile, DecisionRule>(
           "decide", [](auto& file) -> auto& { return file.decide; }, decide_fields(),
           "When the best paths are looked for."),
@@ -161,9 +202,10 @@ void check_tree(const NetworkFile& file, std::size_t i, config::ReadContext& con
     const auto node = std::find_if(file.nodes.begin(), file.nodes.end(), is_it);
     if (node == file.nodes.end())
       context.report(path + key, "there is no node '" + name + "'");
-    else if (node->control.empty())
-      context.report(path + key,
-                     "node '" + name + "' has no `control`; allowed: a switch with one");
+    else if (node->control.empty() && file.manager.address.empty())
+      context.report(
+          path + key,
+          "node '" + name + "' has no `control`; allowed: a switch with one, or a `manager`");
   }
   if (tree.child == tree.to)
     context.report(path + ".to", "is where it begins; allowed: another node");
@@ -201,7 +243,16 @@ void check_destinations(const NetworkFile& file, config::ReadContext& context) {
                      "is missing; with `destinations` of paths every switch needs one");
 }
 
+void check_manager(const NetworkManager& manager, config::ReadContext& context) {
+  if (manager.address.empty() && !(manager.ca + manager.certificate + manager.key).empty())
+    context.report("manager.address", "is missing; the other keys go with it");
+  const int files = !manager.ca.empty() + !manager.certificate.empty() + !manager.key.empty();
+  if (files % 3 != 0)
+    context.report("manager", "tls_ca, tls_cert and tls_key go together; allowed: all or none");
+}
+
 void check(const NetworkFile& file, config::ReadContext& context) {
+  check_manager(file.manager, context);
   std::set<std::string> names;
   std::set<std::uint32_t> ids;
   std::set<std::pair<std::string, std::uint16_t>> ports;

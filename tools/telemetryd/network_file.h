@@ -55,11 +55,19 @@ struct NetworkTree {
   Duration settle = Duration::ms(200);
   Duration hold = Duration::seconds(5);
 };
+// The manager that assigns the switches' jobs, and moves their trees; PEM files for HOST:PORT.
+struct NetworkManager {
+  std::string address;  // unix:PATH or HOST:PORT, several with commas between; empty: there is none
+  std::string ca;
+  std::string certificate;
+  std::string key;
+};
 struct NetworkFile {
   std::vector<NetworkNode> nodes;
   std::vector<NetworkLink> links;
   std::vector<NetworkPath> paths;
   std::vector<NetworkTree> trees;
+  NetworkManager manager;
   telemetry::DecisionRule decide;  // when the best paths are looked for
   std::string key_file = {};       // of the key that signs reports; empty: signatures do not count
 };

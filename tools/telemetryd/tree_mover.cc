@@ -1,6 +1,7 @@
 #include "tools/telemetryd/tree_mover.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 namespace tributary::telemetryd {
@@ -163,6 +164,41 @@ bool TreeMover::finish() {
   }
   std::erase_if(unfinished_, [](const Unfinished& one) { return one.left.empty(); });
   return unfinished_.empty();
+}
+
+ManagedTrees::ManagedTrees(const NetworkFile& file, PathWatch& paths, Call call, Report report)
+    : file_(file), paths_(paths), call_(std::move(call)), report_(std::move(report)) {}
+
+void ManagedTrees::report_once(const std::string& line) {
+  if (std::exchange(said_, line) != line && !line.empty()) report_(line);
+}
+
+void ManagedTrees::look() {
+  try {
+    const ordered_json topology = call_("Cluster.Topology", ordered_json::object());
+    const ordered_json move = topology.value("move", ordered_json::object());
+    const std::string moving = move.is_object() ? move.value("name", "") : "";
+    for (std::size_t i = 0; i < file_.trees.size(); ++i)
+      for (const ordered_json& sw : topology.value("switches", ordered_json::array()))
+        if (sw.value("name", "") == file_.trees[i].child && file_.trees[i].child != moving)
+          paths_.in_force(i, sw.value("uplink", ""));
+    report_once("");
+  } catch (const std::exception& error) {
+    report_once(std::string("which ways up are used is not known: manager: ") + error.what());
+  }
+}
+
+void ManagedTrees::carry_out(const PathWatch::TreeMove& move) {
+  const std::string& child = file_.trees[move.tree].child;
+  const std::string text = child + " to uplink " + move.to;
+  try {
+    const ordered_json told = call_("Cluster.Move", {{"name", child}, {"uplink", move.to}});
+    const std::string waits = told.value("waits_for", "");
+    report_(waits.empty() ? text + ": moved from " + move.from
+                          : text + ": the manager moves it, and waits for " + waits);
+  } catch (const std::exception& error) {
+    report_once(text + ": not moved, manager: " + error.what());
+  }
 }
 
 }  // namespace tributary::telemetryd

@@ -70,4 +70,29 @@ class TreeMover {
   std::vector<Unfinished> unfinished_;
 };
 
+// Has a manager move trees, where one assigns the jobs: the manager tells the switches, in their
+// order. What it says a switch uses is what counts. One thread.
+class ManagedTrees {
+ public:
+  // Calls a method of manager.proto, "Cluster.Move"; throws what std::exception is the base of.
+  using Call = std::function<nlohmann::ordered_json(const std::string& method,
+                                                    const nlohmann::ordered_json& request)>;
+  using Report = std::function<void(const std::string& line)>;
+
+  ManagedTrees(const NetworkFile& file, PathWatch& paths, Call call, Report report);
+
+  // Asks the manager which way up each switch uses.
+  void look();
+  void carry_out(const PathWatch::TreeMove& move);
+
+ private:
+  void report_once(const std::string& line);
+
+  const NetworkFile file_;
+  PathWatch& paths_;
+  Call call_;
+  Report report_;
+  std::string said_;  // the latest trouble
+};
+
 }  // namespace tributary::telemetryd

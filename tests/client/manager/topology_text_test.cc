@@ -31,5 +31,17 @@ TEST(TopologyText, IsATree) {
             "leads to A.p0, and the topology says root.p1\n");
 }
 
+TEST(TopologyText, HasTheWayUpAndTheMoveToAnother) {
+  Json moving = switch_row("R", 2, "", true);
+  moving["uplink"] = "b";
+  moving["other_uplinks"] = Json::array({"a"});
+  const Json topology = {{"switches", Json::array({moving})},
+                         {"workers", Json::array()},
+                         {"move", {{"name", "R"}, {"from", "a"}, {"to", "b"}, {"waits_for", "R"}}}};
+  EXPECT_EQ(topology_text(topology),
+            "R  id 2, connected, slots 64/128, bytes 1000/2000, up by b, revision 7\n"
+            "R moves from a to b, and waits for R\n");
+}
+
 }  // namespace
 }  // namespace tributary::client

@@ -97,7 +97,85 @@ TEST(Assigned, MistakesAreNamed) {
               HasSubstr("topology.jobs[0].workers"));
 }
 
-TEST(Assigned, OnlyJobsAreItsKeys) {
+// R goes up by A (port a) or by B (port b); `way`: in use.
+std::string two_ways(const std::string& indent, const std::string& way) {
+  const auto sw = [&](const std::string& keys, const char* name, int id) {
+    std::string text = indent + "  - {name: " + name + ", id: " + std::to_string(id) +
+                       ", address: 10.0.0." + std::to_string(id) +
+                       ", memory: {reserve_megabytes: 8}, ports: [";
+    for (const char* port : {"a", "b", "up", "w"})
+      text.append("{name: ")
+          .append(port)
+          .append(", devargs: net_null_")
+          .append(name)
+          .append(port) += "}, ";
+    return text + "]" + keys + "}\n";
+  };
+  return indent + "switches:\n" + sw("", "top", 1) +
+         sw(", parent: top, parent_port: a, uplink: up", "A", 2) +
+         sw(", parent: top, parent_port: b, uplink: up", "B", 3) +
+         sw(", parent: A, parent_port: w, uplink: a, other_uplinks: [{parent: B, parent_port: w, "
+            "uplink: b}]" +
+                (way.empty() ? "" : ", active_uplink: " + way),
+            "R", 4) +
+         indent + "workers: [{name: w0, switch: top, port: w}, {name: w1, switch: R, port: w}]\n";
+}
+
+// The modes of A.w, B.w, R.a and R.b, of switches whose own file and whose document say so.
+std::string modes(const std::string& own, const std::string& told) {
+  const std::string job = "  jobs: [{id: 9, name: nine, workers: 2}]\n";
+  std::string text;
+  for (const auto& [node, port] : {std::pair("A", "w"), {"B", "w"}, {"R", "a"}, {"R", "b"}}) {
+    const Assigned assigned = parse_assigned(
+        std::string("term: 1\nrevision: 1\nnode: ") + node + "\ntopology:\n" + told + job, "told");
+    const SwitchConfig both = merged(parse_document(own, "own.yaml", node), assigned);
+    for (const PortConfig& one : both.ports)
+      if (one.name == port) text += is_off_the_tree(one.vlan.mode) ? "-" : "+";
+    if (node == std::string("R")) text += both.jobs.at(0).parent->uplink;
+  }
+  return text;
+}
+
+TEST(Assigned, TheWayUpIsTheManagers) {
+  for (const char* own : {"", "a", "b"}) {
+    EXPECT_EQ(modes(two_ways("", own), two_ways("  ", "")), "+-+a-a") << own;
+    EXPECT_EQ(modes(two_ways("", own), two_ways("  ", "b")), "-+-b+b") << own;
+  }
+}
+
+TEST(Assigned, AFileWithoutThatWayIsRefusedByName) {
+  std::string own = two_ways("", "");
+  own.replace(own.find("uplink: b}]"), 11, "uplink: w}]");
+  EXPECT_THAT([&] { modes(own, two_ways("  ", "b")); },
+              testing::Throws<ConfigErrors>(testing::Property(
+                  &std::exception::what, HasSubstr("'b' is no way up of R; allowed: a, w"))));
+}
+
+TEST(Assigned, AFileWithThatSwitchAloneOpensTheWayThatIsInUse) {
+  const auto mode_of = [](const std::string& way, const std::string& b) {
+    const std::string own =
+        "switches:\n  - name: R\n    id: 4\n    address: 10.0.0.4\n"
+        "    memory: {reserve_megabytes: 8}\n    ports:\n"
+        "      - {name: a, devargs: net_null0, vlan: {mode: access, id: 7}}\n"
+        "      - {name: b, devargs: net_null1" +
+        b +
+        "}\n"
+        "      - {name: up, devargs: net_null2}\n      - {name: w, devargs: net_null3}\n";
+    const Assigned assigned =
+        parse_assigned("term: 1\nrevision: 1\nnode: R\ntopology:\n" + two_ways("  ", way), "told");
+    const SwitchConfig both = merged(parse_document(own, "R.yaml", "R"), assigned);
+    return std::pair(both.ports[0].vlan.mode, both.ports[1].vlan.mode);
+  };
+  EXPECT_EQ(mode_of("", ""), std::pair(VlanMode::access, VlanMode::none));
+  EXPECT_EQ(mode_of("b", ""), std::pair(VlanMode::none, VlanMode::transparent));
+  EXPECT_EQ(mode_of("b", ", vlan: {mode: none}"), std::pair(VlanMode::none, VlanMode::transparent));
+  EXPECT_EQ(mode_of("b", ", vlan: {mode: paths}, paths: [10.0.0.9]"),
+            std::pair(VlanMode::paths, VlanMode::transparent));
+}
+
+TEST(Assigned, JobsAndWaysAreItsKeys) {
+  EXPECT_TRUE(is_assigned_key("switches.R.active_uplink"));
+  EXPECT_FALSE(is_assigned_key("switches.R.ports.b.paths"));
   EXPECT_TRUE(is_assigned_key("jobs"));
   EXPECT_TRUE(is_assigned_key("jobs.1.deadline"));
   EXPECT_TRUE(is_assigned_key("jobs[0].deadline"));

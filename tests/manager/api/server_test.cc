@@ -93,6 +93,17 @@ TEST(ServerTimed, ErrorsHaveCodesAndWords) {
   EXPECT_THAT(bed.error_of("Cluster.Drain", {{"name", "C"}}), HasSubstr("FAILED_PRECONDITION"));
 }
 
+TEST(ServerTimed, AMoveThatCannotBeIsRefusedByName) {
+  Bed bed;
+  EXPECT_THAT(bed.error_of("Cluster.Move", {{"name", "C"}, {"uplink", "up"}}),
+              HasSubstr("FAILED_PRECONDITION: there is no switch C; allowed: root, A, B"));
+  EXPECT_THAT(bed.error_of("Cluster.Move", {{"name", "A"}, {"uplink", "p0"}}),
+              HasSubstr("FAILED_PRECONDITION: 'p0' is no way up of A; allowed: up"));
+  const json there = bed.call("Cluster.Move", {{"name", "A"}, {"uplink", "up"}});
+  EXPECT_EQ(there["to"], "up");
+  EXPECT_EQ(there["waits_for"], "");
+}
+
 TEST(ServerTimed, AWatchEndsWithItsJob) {
   Bed bed;
   bed.submit("one", 2);

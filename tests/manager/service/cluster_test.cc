@@ -10,6 +10,7 @@
 #include "manager/store/sqlite_store.h"
 #include "tests/manager/store/scratch.h"
 #include "tests/manager/tree.h"
+#include "tests/manager/two_ways.h"
 
 namespace tributary::manager {
 namespace {
@@ -368,6 +369,106 @@ TEST(ClusterTimed, AgentsAttendAnewWhenTheTopologyIsReadAgain) {
   bed.sessions.clear();
   for (const char* node : {"root", "A", "B"}) bed.obey(node);
   EXPECT_EQ(bed.phase("one"), Phase::running);
+}
+
+// A cluster of two_ways() with a job, whose switches have what the manager wants but where a test
+// says otherwise.
+struct MovingBed {
+  MovingBed() : cluster(store, {{{.name = "a"}}, {}, two_ways()}, {}) {
+    cluster.submit(request("all", 3), "f", {});
+    for (const config::TopologySwitch& sw : two_ways().switches) {
+      SwitchRegistration made;
+      made.name = sw.config.name;
+      made.address = "10.0.0." + std::to_string(sw.config.id);
+      for (const auto& port : sw.config.ports) made.ports.push_back(port.name);
+      made.slots = 4096;
+      made.bytes = 64u << 20;
+      sessions[made.name] = cluster.attend(made, {});
+      obey(made.name);
+    }
+  }
+  void obey(const std::string& name) {
+    report(name, [](SwitchReport& report, config::Version version) { report.applied = version; });
+  }
+  void refuse(const std::string& name) {
+    report(name, [](SwitchReport& report, config::Version version) {
+      report.refused = true;
+      report.refused_revision = version.revision;
+      report.problem = "no such port";
+    });
+  }
+  template <typename Say>
+  void report(const std::string& name, Say say) {
+    SwitchReport report;
+    cluster.look([&](const Cluster::View& view) {
+      say(report, view.service.version());
+      for (const auto& [job, state] : view.service.admission().jobs()) report.jobs[state.id] = 0;
+    });
+    EXPECT_TRUE(cluster.report(name, sessions.at(name), report, {}));
+  }
+  // "R moves from a to b, and waits for B"
+  std::string last_event() {
+    return cluster.look([](const Cluster::View& view) { return view.events.back().reason; });
+  }
+  std::string waits_for() {
+    return cluster.look([](const Cluster::View& view) {
+      return view.service.move() ? view.service.move()->waits_for() : std::string();
+    });
+  }
+  std::string way() {
+    return cluster.look(
+        [](const Cluster::View& view) { return way_of(view.service.admission().topology(), "R"); });
+  }
+
+  Scratch scratch;
+  SqliteStore store{scratch.file()};
+  Cluster cluster;
+  std::map<std::string, std::uint64_t> sessions;
+};
+
+TEST(ClusterTimed, C7_AMoveGoesOnAsEachSwitchHasItsDocument) {
+  MovingBed bed;
+  bed.cluster.use_uplink("R", "b", {});
+  EXPECT_EQ(bed.last_event(), "R moves from a to b, and waits for B");
+  for (const char* name : {"L", "A", "R"}) bed.obey(name);
+  EXPECT_EQ(bed.waits_for(), "B") << "it is the turn of no other";
+  bed.report("B", [](SwitchReport& report, config::Version version) {
+    report.applied = {version.term, version.revision - 1};
+  });
+  EXPECT_EQ(bed.waits_for(), "B") << "it has the document of before";
+  bed.obey("B");
+  EXPECT_EQ(bed.waits_for(), "R");
+  bed.obey("R");
+  EXPECT_EQ(bed.waits_for(), "");
+  EXPECT_EQ(bed.last_event(), "R has moved from a to b");
+  EXPECT_EQ(bed.way(), "b");
+  const auto events =
+      bed.cluster.look([](const Cluster::View& view) { return view.events.size(); });
+  bed.cluster.use_uplink("R", "b", {});
+  bed.cluster.look([&](const Cluster::View& view) { EXPECT_EQ(view.events.size(), events); });
+}
+
+TEST(ClusterTimed, ASwitchThatRefusesAMoveEndsItAndNoJob) {
+  for (const char* name : {"B", "R"}) {
+    MovingBed bed;
+    bed.cluster.use_uplink("R", "b", {});
+    if (bed.waits_for() != name) bed.obey("B");
+    bed.refuse(name);
+    EXPECT_EQ(bed.waits_for(), "");
+    EXPECT_EQ(bed.way(), "a");
+    EXPECT_EQ(bed.last_event(), std::string("R stays at a: ") + name + ": no such port");
+    bed.cluster.look([](const Cluster::View& view) {
+      EXPECT_TRUE(view.service.admission().jobs().at("all").admitted());
+      EXPECT_THAT(view.stayed, HasSubstr("no such port"));
+    });
+  }
+}
+
+TEST(ClusterTimed, AMoveNeedsTheAgentsOfItsSwitches) {
+  MovingBed bed;
+  bed.cluster.leave("B", bed.sessions.at("B"));
+  EXPECT_THROW(bed.cluster.use_uplink("R", "b", {}), std::invalid_argument);
+  EXPECT_EQ(bed.waits_for(), "");
 }
 
 }  // namespace

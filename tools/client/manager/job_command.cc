@@ -14,6 +14,7 @@ namespace {
 
 struct JobCommand : ManagerOptions {
   std::string name;
+  std::string uplink;
   std::string reason;
   double timeout_s = 60;
   bool wait = false;
@@ -137,6 +138,23 @@ void add_drain(cli::App& job, const Options& options) {
   });
 }
 
+void add_move(cli::App& job, const Options& options) {
+  cli::App* const command =
+      add(job, options, "move-switch", "Have a switch use another way up, with all its jobs");
+  command->add_option("SWITCH", options->name, "The switch")->required();
+  command->add_option("UPLINK", options->uplink, "Its own port of that way")->required();
+  command->callback([options] {
+    const Json told = call_manager(options->target, "Cluster.Move",
+                                   {{"name", options->name}, {"uplink", options->uplink}});
+    if (options->json) return print_json(told);
+    const std::string waits = text(told, "waits_for");
+    std::cout << text(told, "name")
+              << (waits.empty() ? ": goes up by " + text(told, "to")
+                                : ": moves to " + text(told, "to") + ", and waits for " + waits)
+              << '\n';
+  });
+}
+
 }  // namespace
 
 void add_job(cli::App& app) {
@@ -161,6 +179,7 @@ void add_job(cli::App& app) {
   });
   add_cancel(*job, options);
   add_drain(*job, options);
+  add_move(*job, options);
   add(*job, options, "events", "The manager's decisions, and their reasons")->callback([options] {
     print_events(*options);
   });

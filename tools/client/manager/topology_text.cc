@@ -9,11 +9,22 @@ std::string text(const Json& row, const char* key) {
   return harmless(row.value(key, ""));
 }
 
+// The way up, where there are several.
+std::string way_text(const Json& sw) {
+  if (sw.value("other_uplinks", Json::array()).empty()) return "";
+  return ", up by " + text(sw, "uplink");
+}
+
+std::string move_line(const Json& move) {
+  return text(move, "name") + " moves from " + text(move, "from") + " to " + text(move, "to") +
+         ", and waits for " + text(move, "waits_for") + "\n";
+}
+
 std::string switch_line(const Json& sw) {
   std::string line = text(sw, "name") + "  id " + sw["id"].dump() + ", " +
                      (sw["connected"].get<bool>() ? "connected" : "no agent") + ", slots " +
                      sw["slots_used"].dump() + "/" + sw["slots"].dump() + ", bytes " +
-                     text(sw, "bytes_used") + "/" + text(sw, "bytes");
+                     text(sw, "bytes_used") + "/" + text(sw, "bytes") + way_text(sw);
   if (sw["connected"].get<bool>()) line += ", revision " + text(sw, "revision");
   if (const std::string problem = text(sw, "problem"); !problem.empty()) line += ": " + problem;
   for (const Json& wrong : sw.value("wrong_cables", Json::array()))
@@ -57,6 +68,7 @@ std::string topology_text(const Json& topology) {
     out += switch_line(sw) + "\n";
     add_below(topology, text(sw, "name"), "", out);
   }
+  if (topology.contains("move") && topology["move"].is_object()) out += move_line(topology["move"]);
   return out;
 }
 

@@ -93,6 +93,7 @@ class Telemetry:
                  for name, switch in topology.switches.items() if switch.get("other_uplinks")]
         return {"nodes": [*nodes, *({"name": name} for name in hosts)], "links": links,
                 "paths": self._paths(root, bool(trees)),
+                **({"manager": {"address": f"unix:{self._bed.run / 'manager.sock'}"}} if self._bed.managed else {}),
                 **({"trees": trees, "decide": {"at": "op-end"}} if trees else {})}
 
     def _paths(self, root, has_choice):

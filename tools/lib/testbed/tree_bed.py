@@ -50,7 +50,7 @@ class TreeBed:
         `spare_cables`: (switch, port, lower switch, its port) that no switch uses at first."""
         self.loop = loop
         self._assigned = assigned or managed
-        self._managed = managed
+        self.managed = managed
         self.manager = None
         self._job_options = job_options or {}
         self._spare_cables = spare_cables
@@ -77,7 +77,7 @@ class TreeBed:
             self.check(self.path)
             self.topology = Topology(self.path)
             self.topology.add_cables(self._spare_cables)
-            if self._managed:
+            if self.managed:
                 managers.prepare(self.topology)
             if self.ports == "veth":
                 self._cable_veth()
@@ -92,7 +92,7 @@ class TreeBed:
                 self.start_switch(name)
             for name in self.topology.servers:
                 self.start_server(name)
-            if self._managed:
+            if self.managed:
                 self.manager = managers.Manager(self, stack.enter_context)
             self._stack = stack.pop_all()
         return self

@@ -1,0 +1,151 @@
+// Ways up that switches use instead of the topology's first, and the move from one to another.
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+
+#include "config/topology/topology_tree.h"
+#include "manager/service/service.h"
+
+namespace tributary::manager {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string parent_in(const config::Topology& topology, const std::string& node) {
+  const auto at = config::find_switch(topology, node);
+  return at ? topology.switches[*at].parent : "";
+}
+
+}  // namespace
+
+Service::Uplinks Service::uplinks_in(const std::map<std::string, Entry>& stored) {
+  Uplinks uplinks;
+  const auto state = stored.find(kState);
+  if (state == stored.end()) return uplinks;
+  const Json value = Json::parse(state->second.value);
+  uplinks.ways = value.value("ways", Ways{});
+  const auto move = value.find("move");
+  if (move == value.end()) return uplinks;
+  uplinks.move = {.node = move->at("switch").get<std::string>(),
+                  .from = move->at("from").get<std::string>(),
+                  .to = move->at("to").get<std::string>(),
+                  .parent = move->at("parent").get<std::string>(),
+                  .opened = move->at("opened").get<bool>(),
+                  .since = move->at("since").get<std::uint64_t>()};
+  return uplinks;
+}
+
+void Service::add_uplinks(Json& state) const {
+  if (!ways_.empty()) state["ways"] = ways_;
+  if (move_)
+    state["move"] = {{"switch", move_->node},   {"from", move_->from},     {"to", move_->to},
+                     {"parent", move_->parent}, {"opened", move_->opened}, {"since", move_->since}};
+}
+
+// A topology that was read again may have one of both ways no more: then there is nothing to do.
+config::Topology Service::before_move(const config::Topology& topology, std::optional<Move>& move) {
+  if (!move) return {};
+  try {
+    if (way_of(topology, move->node) == move->to && parent_in(topology, move->node) == move->parent)
+      return with_way(topology, move->node, move->from);
+  } catch (const std::invalid_argument&) {
+    // Its old way is gone.
+  }
+  move.reset();
+  return {};
+}
+
+const config::Topology& Service::seen_by(const std::string& node) const {
+  if (!move_ || node == move_->parent) return topology_;
+  return move_->opened && node == move_->node ? topology_ : before_;
+}
+
+Ways Service::ways_with(const std::string& node, const std::string& uplink) const {
+  Ways ways = ways_;
+  if (way_of(setup_.topology, node) == uplink)
+    ways.erase(node);
+  else
+    ways[node] = uplink;
+  return ways;
+}
+
+// The first job or switch that the present tree has no place or room for, and the one before had.
+std::string Service::trouble_since(const Admission& before) const {
+  for (const auto& [name, job] : admission_.jobs())
+    if (const auto was = before.jobs().find(name);
+        !job.described && was != before.jobs().end() && was->second.described)
+      return "job " + name + " cannot go that way: " + job.stray;
+  for (const config::TopologySwitch& sw : topology_.switches) {
+    const std::string& node = sw.config.name;
+    const Amount used = admission_.used_at(node);
+    if (used == before.used_at(node)) continue;
+    const std::string lacks = shortage(node, used, {}, admission_.capacity_at(node));
+    if (!lacks.empty()) return "the jobs by that way: " + lacks;
+  }
+  return "";
+}
+
+// The switches of all jobs that the switch carries: each has to be told.
+std::set<std::string> Service::needed_for(const Move& move) const {
+  std::set<std::string> needed = {move.node, move.parent};
+  const auto at = config::find_switch(topology_, move.node);
+  const bool sums = at && topology_.switches[*at].aggregate;
+  for (const auto& [name, job] : admission_.jobs())
+    if (job.admitted() && (!sums || job.needs.contains(move.node)))
+      for (const auto& [node, need] : job.needs) needed.insert(node);
+  return needed;
+}
+
+void Service::use_uplink(const std::string& node, const std::string& uplink,
+                         const std::set<std::string>& present, Instant now) {
+  if (stale_) load(now);
+  const config::Topology next = with_way(topology_, node, uplink);
+  if (move_ && move_->node == node && move_->from == uplink && !move_->opened)
+    return give_up_moving(now);
+  if (way_of(topology_, node) == uplink) return;
+  if (move_)
+    throw std::invalid_argument("switch " + move_->node + " is moving to " + move_->to +
+                                ", and waits for " + move_->waits_for() +
+                                "; allowed: one move at a time");
+  Move move{.node = node,
+            .from = way_of(topology_, node),
+            .to = uplink,
+            .parent = parent_in(next, node),
+            // Two links to one switch: the old one must not close first.
+            .opened = parent_in(next, node) == parent_in(topology_, node),
+            .since = revision_ + 1};
+  const Admission before = admission_;
+  go_back_to(stored_, {ways_with(node, uplink), move}, now);
+  std::string trouble = trouble_since(before);
+  for (const std::string& needed : needed_for(move))
+    if (trouble.empty() && !present.contains(needed))
+      trouble = "no agent speaks for switch " + needed + ", which has to be told";
+  if (!trouble.empty()) {
+    go_back_to(stored_, now);
+    throw std::invalid_argument("switch " + node + " cannot move to " + uplink + ": " + trouble);
+  }
+  ++revision_;
+  keep(now, true);
+}
+
+void Service::go_on_moving(Instant now) {
+  if (!move_) return;
+  ++revision_;
+  if (move_->opened) {
+    move_.reset();
+    before_ = {};
+  } else {
+    move_->opened = true;
+    move_->since = revision_;
+  }
+  keep(now, true);
+}
+
+void Service::give_up_moving(Instant now) {
+  if (!move_) return;
+  go_back_to(stored_, {ways_with(move_->node, move_->from), std::nullopt}, now);
+  ++revision_;
+  keep(now, true);
+}
+
+}  // namespace tributary::manager
