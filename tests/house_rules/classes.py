@@ -12,7 +12,6 @@ LARGER = {
     "aggregator/shard/shard.h Shard": (160, 16),
     "aggregator/engine/engine_impl.h Engine::Impl": (132, 12),
     "dataplane/loop/packet_loop.h PacketLoop": (132, 6),
-    "sim/check/checker.h Checker": (131, 8),
     "worker/api/progress.h Progress": (121, 2),
     "worker/session/session.h Session": (109, 8),
     "dataplane/aggregation/aggregation.h Aggregation": (103, 4),
