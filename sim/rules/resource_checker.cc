@@ -128,10 +128,10 @@ void ResourceChecker::check_empty(const SwitchNode& node) {
                      std::to_string(c.results_retained.get()) + " results and " +
                      std::to_string(c.members.get()) + " members are left");
   }
-  for (std::size_t p = 0; p < node.tallies().size(); ++p) {
-    const PortTally& t = node.tallies()[p];
+  for (std::size_t p = 0; p < node.ports().tallies().size(); ++p) {
+    const PortTally& t = node.ports().tallies()[p];
     // Servers go on saying hello when all other nodes are gone.
-    const std::uint64_t waiting = node.waiting_at(static_cast<std::uint16_t>(p));
+    const std::uint64_t waiting = node.turns().waiting_at(static_cast<std::uint16_t>(p));
     if (t.received != t.consumed + t.forwarded + t.answered + t.dropped + waiting ||
         t.to_send != t.sent + t.send_dropped)
       run_.violation("port " + std::to_string(p) + " of " + node.name() +

@@ -19,7 +19,6 @@ LARGER = {
     "dataplane/switch/switch.h Switch": (90, 5),
     "sim/node/worker_node.h WorkerNode": (80, 1),
     "manager/admission/admission.h Admission": (77, 3),
-    "sim/node/switch_node.h SwitchNode": (77, 1),
     "aggregator/shard/shard_job.h ShardJob": (68, 0),
     "aggregator/engine/engine.h Engine": (66, 13),
     "aggregator/chunk/chunk_table.h ChunkTable": (64, 1),
