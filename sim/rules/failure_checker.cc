@@ -102,7 +102,7 @@ void FailureChecker::session_failed(const WorkerNode& node, const worker::Failur
     return run_.world().alive(s->id());
   });
   if (!complete || node.options().job->disagree || !standing) return;
-  if (node.session_began_world() < settled_at_) return;
+  if (node.times().session_began_world < settled_at_) return;
   // Windows that overfill a queue lose frames for ever. Each takes a worker's timeout (at most
   // 200 ms) to find, and what one rank resends pushes out another's: that may outlast a deadline.
   // So may completion hosts with memory for one chunk, which refuse all others.

@@ -80,12 +80,12 @@ void ResourceChecker::check_bounds() {
     };
     const auto state = session->state();
     if ((state == worker::SessionState::joining &&
-         overdue(node->session_began(), scenario.join_timeout)) ||
+         overdue(node->times().session_began, scenario.join_timeout)) ||
         (state == worker::SessionState::running && !session->idle() &&
-         overdue(node->turn_began(), scenario.op_timeout)) ||
+         overdue(node->times().turn_began, scenario.op_timeout)) ||
         (state == worker::SessionState::leaving &&  // LEAVE is tried a number of times, however
                                                     // long the pauses between the tries.
-         overdue(std::max(node->leave_began(), run_.world().resumed_at(node->id())),
+         overdue(std::max(node->times().leave_began, run_.world().resumed_at(node->id())),
                  node->has_left() ? kLeaveForGoodBound : kLeaveBound)))
       run_.violation(node->name() + " is past its bound: it " + node->waiting_for(now));
   }

@@ -17,7 +17,6 @@ LARGER = {
     "dataplane/aggregation/aggregation.h Aggregation": (103, 4),
     "dataplane/port/port.h Port": (97, 1),
     "dataplane/switch/switch.h Switch": (90, 5),
-    "sim/node/worker_node.h WorkerNode": (80, 1),
     "manager/admission/admission.h Admission": (77, 3),
     "aggregator/shard/shard_job.h ShardJob": (68, 0),
     "aggregator/engine/engine.h Engine": (66, 13),
