@@ -27,7 +27,7 @@ void Recorder::on_decision(SwitchNode& node, const FrameRef& frame, const wire::
   const wire::Header& h = packet.header;
   const std::uint32_t job = job_index_.at(h.job);
   const std::uint64_t chunk = std::uint64_t{h.shard} << 32 | h.seq;
-  const Instant now = world_.now() + node.into_turn();
+  const Instant now = world_.now() + node.turns().into_turn();
   if (decision.verdict == Verdict::opened) {
     opened_[job][chunk] = now;
     return;
@@ -51,7 +51,7 @@ void Recorder::on_op_called(WorkerNode& node, std::uint32_t index, const OpPlan&
   const Instant now = world_.now();
   calls_[node.id()].push_back({index, now});
   const std::uint32_t job = node.options().job_index;
-  if (!busy_before_) busy_before_ = aggregator_->busy();
+  if (!busy_before_) busy_before_ = aggregator_->turns().busy();
   measured_.jobs[job].first_call = std::min(measured_.jobs[job].first_call, now);
   ops_.try_emplace({job, node.session()->epoch(), index}, OpenOp{now, 0});
 }
@@ -79,7 +79,7 @@ void Recorder::on_op_done(WorkerNode& node, std::uint32_t index, const OpPlan& p
   JobMeasurements& m = measured_.jobs[job];
   m.rank_times.push_back(now - end_call(node.id(), index));
   m.last_return = std::max(m.last_return, now);
-  busy_at_return_ = aggregator_->busy();
+  busy_at_return_ = aggregator_->turns().busy();
   const std::uint64_t bytes =
       std::max(result.data.size(), result.output.size()) * node.options().job->payload_scale();
   bytes_returned_ += bytes;
@@ -118,7 +118,7 @@ Measurements Recorder::finish(std::span<WorkerNode* const> workers) {
   }
   if (first < last) measured_.active = last - first;
   measured_.switch_busy = busy_at_return_ - busy_before_.value_or(busy_at_return_);
-  measured_.most_waiting = aggregator_->most_waiting();
+  measured_.most_waiting = aggregator_->turns().most_waiting();
   measured_.most_frames = world_.frames_peak();
   measured_.events = world_.events_done();
   return std::move(measured_);

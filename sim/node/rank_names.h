@@ -43,6 +43,8 @@ class RankNames {
   [[nodiscard]] bool busy() const { return !open_.empty(); }
   [[nodiscard]] worker::NameClient& client() { return *client_; }
   [[nodiscard]] const worker::NameClient& client() const { return *client_; }
+  // The client's packets on their way to the card.
+  [[nodiscard]] worker::NameBatch& batch() { return *batch_; }
 
  private:
   NamedCall start(worker::NameCall::Kind kind, std::uint32_t index, Instant now);
@@ -51,6 +53,7 @@ class RankNames {
   std::uint32_t rank_;
   std::uint64_t workload_seed_;
   std::unique_ptr<worker::NameClient> client_ = std::make_unique<worker::NameClient>();
+  std::unique_ptr<worker::NameBatch> batch_ = std::make_unique<worker::NameBatch>();
   std::vector<NamedCall> open_;
 };
 

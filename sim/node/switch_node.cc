@@ -22,20 +22,17 @@ SwitchNode::SwitchNode(std::string name, SwitchOptions options, SwitchObserver& 
       options_(std::move(options)),
       observer_(observer),
       identity_(dataplane::identity_of(options_.config)),
-      random_(options_.seed),
+      ports_(options_.config.ports),
+      turns_(options_.turn_max, options_.tick, options_.cost, options_.seed),
       held_(options_.held_frames, options_.config.ports.size(), options_.held_seed),
-      scratch_(kLargestFrame),
-      tallies_(options_.config.ports.size()) {
-  for (const config::PortConfig& port : options_.config.ports)
-    largest_frame_.push_back(port.mtu + wire::kEthernetBytes + wire::kVlanBytes);
-}
+      scratch_(kLargestFrame) {}
 SwitchNode::~SwitchNode() = default;
 
 void SwitchNode::start(Instant now) {
   const auto epoch =
       static_cast<std::uint16_t>(options_.first_epoch + kEpochsPerIncarnation * incarnation_++);
   running_ = std::make_unique<Running>(options_, epoch, options_.seed ^ ~std::uint64_t{epoch});
-  tick_at_ = now + options_.tick;
+  turns_.start(now);
 }
 
 void SwitchNode::crash() {
@@ -44,12 +41,7 @@ void SwitchNode::crash() {
   // It reads the newest configuration when it starts again.
   if (const auto drained = std::exchange(drain_, std::nullopt); drained && drained->next)
     take(*drained->next, drained->version, Instant());
-  for (std::size_t i = next_waiting_; i < waiting_.size(); ++i)
-    --tallies_[waiting_[i].port].received;  // never got as far as a turn
-  waiting_.clear();
-  next_waiting_ = 0;
-  turn_at_ = Instant::max();
-  busy_until_ = Instant();
+  for (const std::uint16_t port : turns_.crash()) --ports_[port].received;
 }
 
 const aggregator::Engine* SwitchNode::engine() const {
@@ -144,7 +136,7 @@ void SwitchNode::end_drain(Instant now) {
 }
 
 void SwitchNode::take(const config::SwitchConfig& next, std::size_t version, Instant now) {
-  spent_ = Duration();
+  turns_.clear_work();
   if (running_ && !config::difference(options_.config, next).empty())
     running_->apply(next, now, [&] { send_outbox(now); });
   options_.config = next;
@@ -153,29 +145,17 @@ void SwitchNode::take(const config::SwitchConfig& next, std::size_t version, Ins
 }
 
 void SwitchNode::on_frame(std::uint16_t port, const FrameRef& frame, Instant now) {
-  ++tallies_[port].received;
-  waiting_.push_back({port, frame});
-  most_waiting_ = std::max(most_waiting_, waiting_.size() - next_waiting_);
-  if (turn_at_ == Instant::max()) plan_turn(now);
-}
-
-void SwitchNode::plan_turn(Instant now) {
-  const auto latency = static_cast<std::uint32_t>(options_.turn_max.to_ns());
-  turn_at_ = std::max(now + Duration::ns(random_.below(latency + 1)), busy_until_);
+  ++ports_[port].received;
+  turns_.receive(port, frame, now);
 }
 
 Instant SwitchNode::next_wakeup() const {
-  return std::min(turn_at_, tick_at_);
+  return turns_.next_wakeup();
 }
 
 void SwitchNode::on_wake(Instant now) {
-  if (now >= tick_at_) tick_at_ = now + options_.tick;
-  if (now < busy_until_) return;
-  turn_at_ = Instant::max();
-  spent_ = Duration();
-  const std::size_t burst = options_.cost.free() ? waiting_.size() : options_.cost.burst;
-  const std::size_t end = std::min(waiting_.size(), next_waiting_ + burst);
-  handle_all(end, now);
+  if (!turns_.begin(now)) return;
+  handle_all(now);
   // A switch that had something to send polls again at once.
   while (running_->expire(now)) send_outbox(now);
   running_->names.expire(now);
@@ -183,21 +163,14 @@ void SwitchNode::on_wake(Instant now) {
   go_on_draining(now);
   running_->fdb.expire(now, 16);
   observer_.on_turn_end(*this, now);
-  busy_ = busy_ + spent_;
-  busy_until_ = now + spent_;
-  if (next_waiting_ < waiting_.size()) turn_at_ = busy_until_;
-  if (2 * next_waiting_ < waiting_.size()) return;
-  waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<long>(next_waiting_));
-  next_waiting_ = 0;
+  turns_.end(now);
 }
 
 // Sums may wait for the end of this, and of nothing else: deadlines, the tick, and whatever a
 // mailbox would bring come between turns.
-void SwitchNode::handle_all(std::size_t end, Instant now) {
-  for (; next_waiting_ < end; ++next_waiting_) {
-    const Waiting next = std::move(waiting_[next_waiting_]);
-    spent_ = spent_ + options_.cost.of(next.frame.wire_bytes());
-    handle(next.port, next.frame, now);
+void SwitchNode::handle_all(Instant now) {
+  while (const auto next = turns_.next()) {
+    handle(next->port, next->frame, now);
     held_.end_frame(running_->engine);
   }
   held_.finish(running_->engine);
@@ -234,7 +207,7 @@ void SwitchNode::handle(std::uint16_t port, const FrameRef& frame, Instant now) 
     case dataplane::Action::returned:  // its hosts send no ICMP
     case dataplane::Action::drop:
       observer_.on_refused(*this, frame, what.reason);
-      return drop(port, what.reason);
+      return ports_.drop(port, what.reason);
   }
 }
 
@@ -247,18 +220,13 @@ void SwitchNode::judge_sender(std::uint16_t port, dataplane::Classified& what) c
   what.reason = bad;
 }
 
-void SwitchNode::drop(std::uint16_t port, DropReason reason) {
-  ++tallies_[port].dropped;
-  drops_.add(reason);
-}
-
 bool SwitchNode::read(std::uint16_t port, const FrameRef& frame, const dataplane::Classified& what,
                       dataplane::Event& event) {
   DropReason bad = running_->udp.read(port, what, event);
   if (bad == DropReason::none) bad = dataplane::UdpFrontEnd::check(what, event);
   if (bad == DropReason::none) return true;
   observer_.on_refused(*this, frame, bad);
-  drop(port, bad);
+  ports_.drop(port, bad);
   return false;
 }
 
@@ -269,10 +237,10 @@ void SwitchNode::host(std::uint16_t port, const FrameRef& frame, const dataplane
   held_.note_hosted();
   const DropReason reason = running_->hosted->on_packet(event.packet, event.from, now);
   if (reason != DropReason::none) {
-    ++tallies_[port].dropped;  // by reason with the servers' drops
+    ++ports_[port].dropped;  // by reason with the servers' drops
     observer_.on_hosted_drop(*this, frame, reason);
   } else {
-    ++tallies_[port].consumed;
+    ++ports_[port].consumed;
   }
   send_hosted(now);
 }
@@ -299,9 +267,9 @@ void SwitchNode::aggregate(std::uint16_t port, const FrameRef& frame,
                             : running_->engine.on_packet(packet, event.from, now, running_->outbox);
   running_->exchange(now);
   if (decision.reason != DropReason::none) {
-    drop(port, decision.reason);
+    ports_.drop(port, decision.reason);
   } else {
-    ++tallies_[port].consumed;
+    ++ports_[port].consumed;
   }
   const config::JobConfig* const job = this->job(packet.header.job);
   held_.note_packet(packet, decision, job == nullptr || config::holds_data(*job), running_->engine);
@@ -318,9 +286,9 @@ void SwitchNode::take_named(std::uint16_t port, const dataplane::Event& event, I
     if (aggregator::Outgoing& message = box.item(i); message.to == aggregator::Outgoing::To::parent)
       running_->engine.address_up(message.header);
   if (reason != DropReason::none)
-    drop(port, reason);
+    ports_.drop(port, reason);
   else
-    ++tallies_[port].consumed;
+    ++ports_[port].consumed;
   send(box, now);
 }
 
@@ -330,19 +298,19 @@ void SwitchNode::forward(std::uint16_t port, const FrameRef& frame,
   if (!wire::is_multicast(destination)) {
     const std::uint16_t vlan = what.ethernet.vlan_tci.value_or(0) & 0x0FFF;
     if (const auto egress = running_->fdb.lookup(destination, vlan, now)) {
-      if (*egress == port) return drop(port, DropReason::no_egress);
-      ++tallies_[port].forwarded;
+      if (*egress == port) return ports_.drop(port, DropReason::no_egress);
+      ++ports_[port].forwarded;
       return transmit(*egress, frame);
     }
   }
-  ++tallies_[port].forwarded;
-  for (std::uint16_t other = 0; other < tallies_.size(); ++other)
+  ++ports_[port].forwarded;
+  for (std::uint16_t other = 0; other < ports_.tallies().size(); ++other)
     if (other != port) transmit(other, frame);
 }
 
 void SwitchNode::answer(std::uint16_t port, const FrameRef& frame,
                         const dataplane::Classified& what) {
-  ++tallies_[port].answered;
+  ++ports_[port].answered;
   FrameRef reply = world().frames().copy(frame);
   auto& bytes = reply.writable().bytes;
   const auto view = std::get<wire::EthernetView>(wire::parse_ethernet(bytes));
@@ -384,7 +352,7 @@ void SwitchNode::send(aggregator::Outbox& box, Instant now) {
     }
     if (message.to != aggregator::Outgoing::To::peer) continue;  // heard by the completion engine
     if (message.header.type == wire::PacketType::nack && !running_->refusals[port].take(now)) {
-      drops_.add(DropReason::reply_limit);
+      ports_.drop_answer(DropReason::reply_limit);
       continue;
     }
     observer_.on_message(*this, message);
@@ -413,25 +381,9 @@ void SwitchNode::send_copy(const aggregator::Outgoing& message,
 }
 
 void SwitchNode::transmit(std::uint16_t port, const FrameRef& frame) {
-  PortTally& tally = tallies_[port];
-  spent_ = spent_ + options_.cost.per_copy;
-  ++tally.to_send;
-  const auto refuse = [&](DropReason reason) {
-    ++tally.send_dropped;
-    drops_.add(reason);
-  };
-  if (frame.wire_bytes() > largest_frame_[port]) return refuse(DropReason::mtu);
-  switch (world().send(id(), port, frame, spent_)) {
-    case SendResult::sent: ++tally.sent; return;
-    case SendResult::queue_full: return refuse(DropReason::tx_full);
-    case SendResult::link_down: return refuse(DropReason::tx_link_down);
-  }
-}
-
-std::uint64_t SwitchNode::waiting_at(std::uint16_t port) const {
-  return static_cast<std::uint64_t>(
-      std::count_if(waiting_.begin() + static_cast<long>(next_waiting_), waiting_.end(),
-                    [port](const Waiting& w) { return w.port == port; }));
+  turns_.spend(options_.cost.per_copy);
+  if (ports_.fits(port, frame))
+    ports_.count_sent(port, world().send(id(), port, frame, turns_.into_turn()));
 }
 
 std::string SwitchNode::waiting_for(Instant now) const {

@@ -18,7 +18,6 @@
 #include "completion/engine/engine.h"
 #include "completion/host/remote_hosts.h"
 #include "completion/host/switch_host.h"
-#include "core/prng.h"
 #include "dataplane/bridge/fdb.h"
 #include "dataplane/frame/classify.h"
 #include "dataplane/frame/job_senders.h"
@@ -26,6 +25,8 @@
 #include "dataplane/udp/front_end.h"
 #include "sim/node/held_data.h"
 #include "sim/node/node.h"
+#include "sim/node/switch_ports.h"
+#include "sim/node/switch_turns.h"
 #include "sim/scenario/scenario.h"
 
 namespace tributary::sim {
@@ -66,18 +67,6 @@ struct SwitchOptions {
   std::uint64_t held_seed = 0;
 };
 
-// Per port, for the whole run. rx = consumed + forwarded + dropped; tx = copies + generated.
-struct PortTally {
-  std::uint64_t received = 0;
-  std::uint64_t consumed = 0;   // by the engine
-  std::uint64_t forwarded = 0;  // at least one copy was to go out
-  std::uint64_t answered = 0;
-  std::uint64_t dropped = 0;  // on receipt
-  std::uint64_t to_send = 0;  // copies and messages meant for this port
-  std::uint64_t sent = 0;
-  std::uint64_t send_dropped = 0;
-};
-
 class SwitchNode : public Node {
  public:
   SwitchNode(std::string name, SwitchOptions options, SwitchObserver& observer);
@@ -103,16 +92,8 @@ class SwitchNode : public Node {
   [[nodiscard]] const completion::RemoteHosts* remote_hosts() const;
   // nullptr also when it hosts nothing.
   [[nodiscard]] const completion::SwitchHost* hosted() const;
-  [[nodiscard]] const std::vector<PortTally>& tallies() const { return tallies_; }
-  // Frames received by this port that wait for the next turn.
-  [[nodiscard]] std::uint64_t waiting_at(std::uint16_t port) const;
-  [[nodiscard]] const DropCounters& drops() const { return drops_; }
-  // Since the begin of the run: at work, by the node's own clock.
-  [[nodiscard]] Duration busy() const { return busy_; }
-  // How long after the turn's begin the work in hand is done.
-  [[nodiscard]] Duration into_turn() const { return spent_; }
-  // The most frames that waited for a turn.
-  [[nodiscard]] std::size_t most_waiting() const { return most_waiting_; }
+  [[nodiscard]] const SwitchPorts& ports() const { return ports_; }
+  [[nodiscard]] const SwitchTurns& turns() const { return turns_; }
   // Frames that came by lately, for those who would replay them.
   [[nodiscard]] const std::deque<FrameRef>& captured() const { return captured_; }
   [[nodiscard]] const HeldData& held() const { return held_; }
@@ -139,11 +120,6 @@ class SwitchNode : public Node {
 
  private:
   struct Running;  // all that a crash takes away
-  struct Waiting {
-    std::uint16_t port;
-    FrameRef frame;
-  };
-
   // Waits for jobs to be drained, then takes over a configuration if there is one.
   struct Draining {
     std::vector<std::uint32_t> jobs;
@@ -155,9 +131,8 @@ class SwitchNode : public Node {
   void go_on_draining(Instant now);
   void end_drain(Instant now);
   void take(const config::SwitchConfig& next, std::size_t version, Instant now);
-  void plan_turn(Instant now);
   void handle(std::uint16_t port, const FrameRef& frame, Instant now);
-  void handle_all(std::size_t end, Instant now);
+  void handle_all(Instant now);
   void judge_sender(std::uint16_t port, dataplane::Classified& what) const;
   void aggregate(std::uint16_t port, const FrameRef& frame, const dataplane::Classified& what,
                  Instant now);
@@ -176,30 +151,18 @@ class SwitchNode : public Node {
   void send_through(std::uint16_t port, const aggregator::Outgoing& message);
   void send_copy(const aggregator::Outgoing& message, const dataplane::UdpFrontEnd::Copy& copy);
   void transmit(std::uint16_t port, const FrameRef& frame);
-  void drop(std::uint16_t port, DropReason reason);
 
   SwitchOptions options_;
   SwitchObserver& observer_;
   dataplane::Identity identity_;
-  Prng random_;
   std::uint32_t incarnation_ = 0;
   std::size_t version_ = 0;
   std::optional<Draining> drain_;
   std::unique_ptr<Running> running_;
-  // First in, first out: those before next_waiting_ are done with.
-  std::vector<Waiting> waiting_;
-  std::size_t next_waiting_ = 0;
-  std::size_t most_waiting_ = 0;
+  SwitchPorts ports_;
+  SwitchTurns turns_;
   HeldData held_;  // nothing, between turns
   std::vector<std::byte> scratch_;
-  Instant turn_at_ = Instant::max();
-  Instant tick_at_;
-  Instant busy_until_;
-  Duration spent_;
-  Duration busy_;
-  std::vector<std::size_t> largest_frame_;  // by port
-  std::vector<PortTally> tallies_;
-  DropCounters drops_;
   std::deque<FrameRef> captured_;
 };
 

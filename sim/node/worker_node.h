@@ -11,13 +11,15 @@
 #include <vector>
 
 #include "core/prng.h"
+#include "core/time.h"
 #include "sim/node/held_results.h"
 #include "sim/node/node.h"
+#include "sim/node/open_op.h"
 #include "sim/node/rank_card.h"
 #include "sim/node/rank_names.h"
+#include "sim/node/rank_phases.h"
 #include "sim/node/worker_options.h"
 #include "sim/scenario/workload.h"
-#include "worker/session/block_scaled.h"
 #include "worker/session/session.h"
 
 namespace tributary::sim {
@@ -51,6 +53,17 @@ class WorkerObserver {
   virtual void on_named_end(WorkerNode& node, const NamedCall& named) = 0;
 };
 
+// Moments in the life of a rank, by its own clock.
+struct RankTimes {
+  Instant session_began;
+  Instant session_began_world;  // the same, by the world's clock
+  Instant turn_began;           // the oldest open op got its turn
+  Instant leave_began;
+  Instant think_until;                       // before the next op
+  Instant retry_send_at = Instant::max();    // of a transport that had no room
+  Instant next_session_at = Instant::max();  // after a failure
+};
+
 enum class WorkerEnd : std::uint8_t { not_yet, done, gave_up, dead };
 
 class WorkerNode : public Node {
@@ -76,7 +89,7 @@ class WorkerNode : public Node {
   [[nodiscard]] const WorkerOptions& options() const { return options_; }
   [[nodiscard]] const worker::Session* session() const { return session_.get(); }
   // The job with the ranks that it has now, as far as this rank knows.
-  [[nodiscard]] const JobScenario& job() const { return job_; }
+  [[nodiscard]] const JobScenario& job() const { return phases_.job(); }
   // True while it answers for the values that it has put.
   [[nodiscard]] bool serves_names() const {
     return names_ && session_ != nullptr && !completed_ && !failure_seen_;
@@ -95,52 +108,28 @@ class WorkerNode : public Node {
   [[nodiscard]] std::uint32_t ops_done() const {
     return next_op_ - static_cast<std::uint32_t>(open_.size());
   }
-  // When the session was made: by the own clock, and by the world's.
-  [[nodiscard]] Instant session_began() const { return session_began_; }
-  [[nodiscard]] Instant session_began_world() const { return session_began_world_; }
-  // When the oldest open op got its turn.
-  [[nodiscard]] Instant turn_began() const { return turn_began_; }
-  [[nodiscard]] Instant leave_began() const { return leave_began_; }
+  [[nodiscard]] const RankTimes& times() const { return times_; }
   void send_extra(const FrameRef& frame);
 
  private:
-  struct OpenOp {
-    worker::Op op;
-    OpPlan plan;
-    std::uint32_t index = 0;
-    std::vector<std::byte> data;
-    std::vector<std::byte> output;
-    std::unique_ptr<worker::BlockScaled> scaled;
-  };
-
-  [[nodiscard]] std::optional<std::size_t> first_phase() const;
-  void enter_phase(std::size_t resize);
   void go_on(const wire::Resumption& from, Instant now);
   void begin_session(Instant now);
-  [[nodiscard]] worker::SessionOptions session_options() const;
-  void open_session(const worker::SessionOptions& options, Instant now);
+  void open_session(std::uint64_t nonce, const wire::Resumption& from, Instant now);
   void resume(const wire::Resumption& from, Instant now);
   [[nodiscard]] bool may_call() const;
   void advance(Instant now);
   void collect(Instant now);
   void submit(Instant now);
-  static OpPlan another_op(const OpPlan& plan);
-  void fill_op(OpenOp& open) const;
   void close_failed(Instant now);
   void count_events();
   bool pump(Instant now);
   void pump_names(Instant now);
-  void start_named(std::uint32_t index, Instant now);
   void receive(const FrameRef& frame, Instant now);
   FrameRef frame_with(const worker::Datagram& datagram);
   [[nodiscard]] RankCard card() const;
-  void drop(DropReason reason) { observer_.on_worker_drop(reason, 1); }
 
   WorkerOptions options_;
-  JobScenario job_;              // of the phase that this rank is in
-  std::size_t phase_ = 0;        // index of its first resize
-  std::uint32_t phase_end_ = 0;  // its first op that is not in the phase
-  std::size_t phases_done_ = 0;  // before it left: it comes again in a later one
+  RankPhases phases_;
   bool has_left_ = false;
   WorkerObserver& observer_;
   Prng random_;
@@ -158,15 +147,8 @@ class WorkerNode : public Node {
   std::vector<std::unique_ptr<OpenOp>> open_;
   HeldResults held_;
   std::optional<RankNames> names_;
-  std::unique_ptr<worker::NameBatch> names_batch_;
   WorkerEnd end_ = WorkerEnd::not_yet;
-  Instant session_began_;
-  Instant session_began_world_;
-  Instant turn_began_;
-  Instant leave_began_;
-  Instant think_until_;
-  Instant retry_send_at_ = Instant::max();
-  Instant next_session_at_ = Instant::max();
+  RankTimes times_;
   worker::SendBatch& batch_;
 };
 

@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "sim/check/model_checker.h"
 #include "sim/node/library_node.h"
 #include "sim/node/server_node.h"
 #include "sim/node/switch_node.h"
 #include "sim/node/world.h"
+#include "sim/rules/model_checker.h"
 #include "sim/run/node_options.h"
 #include "sim/run/tree_changes.h"
 #include "sim/scenario/network_plan.h"

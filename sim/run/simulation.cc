@@ -324,7 +324,7 @@ Outcome Simulation::run(const ProgressSink& progress) {
   for (const SwitchNode* node : switches_) {
     outcome.reach.held_data(node->held().events());
     for (std::size_t i = 0; i < kDropReasonCount; ++i)
-      outcome.reach.switch_drops[i] += node->drops().get(static_cast<DropReason>(i));
+      outcome.reach.switch_drops[i] += node->ports().drops().get(static_cast<DropReason>(i));
   }
   return outcome;
 }

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "sim/check/measurements.h"
-#include "sim/check/reach.h"
 #include "sim/network/trace.h"
+#include "sim/rules/reach.h"
 #include "sim/scenario/scenario.h"
 
 namespace tributary::sim {

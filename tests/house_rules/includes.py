@@ -18,7 +18,7 @@ INSIDE = {
     "pool": ["record", "segment", "store", "transport", "link", "loader", "api", "python"],
     "completion": ["pieces", "model", "engine", "host"],
     "manager": ["store", "topology", "admission", "policy", "pods", "service", "kubernetes", "etcd", "listen", "api"],
-    "sim": ["network", "scenario", "node", "check", "run"],
+    "sim": ["network", "scenario", "node", "rules", "check", "run"],
 }
 # Folders that stand alone: of the product, they include these and nothing else.
 ALONE = {"pool": ("core/", "config/text/", "gpu/", "pool/")}

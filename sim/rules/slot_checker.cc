@@ -1,9 +1,6 @@
-// Which jobs get slots of a shared pool, and which lose them (O7). A slot changes hands within one
-// packet: the slots held before it are compared with those held after it.
-#include <algorithm>
+#include "sim/rules/slot_checker.h"
 
-#include "sim/check/checker.h"
-#include "sim/network/packet_view.h"
+#include <algorithm>
 
 namespace tributary::sim {
 namespace {
@@ -28,7 +25,12 @@ std::string describe_chunk(std::uint32_t job, std::uint32_t seq) {
 
 }  // namespace
 
-void Checker::before_packet(SwitchNode& node, const FrameRef&, const wire::Packet& packet) {
+SlotChecker::SlotChecker(CheckedRun& run) : run_(run) {
+  for (const JobScenario& job : run.scenario().jobs)
+    if (job.sums.slots == config::SlotMode::dynamic) ++dynamic_jobs_;
+}
+
+void SlotChecker::before_packet(const SwitchNode& node, const wire::Packet& packet) {
   slots_before_ = slots_of(node, packet);
   held_before_.clear();
   if (dynamic_jobs_ < 2 || !is_data(packet.header)) return;
@@ -36,14 +38,19 @@ void Checker::before_packet(SwitchNode& node, const FrameRef&, const wire::Packe
   met_before_ = met_at(node, packet.header.shard);
 }
 
+void SlotChecker::after_packet(const SwitchNode& node, const wire::Packet& packet,
+                               aggregator::Decision decision) {
+  check_refusal(node, packet);
+  check_taken(node, packet, decision);
+}
+
 // Counters for a contribution to a job with dynamic slots; nullopt: another packet.
-std::optional<Checker::Slots> Checker::slots_of(const SwitchNode& node,
-                                                const wire::Packet& packet) const {
+std::optional<SlotChecker::Slots> SlotChecker::slots_of(const SwitchNode& node,
+                                                        const wire::Packet& packet) const {
   const wire::Header& h = packet.header;
-  const auto job = index_of(h.job);
-  if (h.type != PacketType::contribution || !job || h.shard >= jobs_[*job].scenario->shards ||
-      jobs_[*job].scenario->sums.slots != config::SlotMode::dynamic)
-    return std::nullopt;
+  if (h.type != PacketType::contribution || !run_.index_of(h.job)) return std::nullopt;
+  const JobScenario& job = run_.job(h.job);
+  if (h.shard >= job.shards || job.sums.slots != config::SlotMode::dynamic) return std::nullopt;
   const auto place = node.place_of(h.job);
   if (!place) return std::nullopt;  // a job of other switches
   const auto* c = node.engine()->shard_counters(*place, h.shard);
@@ -53,18 +60,18 @@ std::optional<Checker::Slots> Checker::slots_of(const SwitchNode& node,
       c->escalations[static_cast<std::size_t>(wire::Reason::no_slot)].get() - c->preemptions.get()};
 }
 
-std::uint32_t Checker::guaranteed_slots(const JobScenario& job, std::uint32_t running) const {
+std::uint32_t SlotChecker::guaranteed_slots(const JobScenario& job, std::uint32_t running) const {
   const std::uint32_t quota = job.sums.quota == 0 ? job.window : job.sums.quota;
-  return std::min(quota, scenario_.pool_slots / running);
+  return std::min(quota, run_.scenario().pool_slots / running);
 }
 
 // Before this packet the owner held more than it is guaranteed, and the taker less.
-bool Checker::is_borrowed(const SwitchNode& node, std::uint8_t shard, const JobScenario& taker,
-                          const JobScenario& owner) const {
+bool SlotChecker::is_borrowed(const SwitchNode& node, std::uint8_t shard, const JobScenario& taker,
+                              const JobScenario& owner) const {
   std::uint32_t running = 0;
-  for (const JobView& job : jobs_)
-    if (job.scenario->sums.slots == config::SlotMode::dynamic && shard < job.scenario->shards &&
-        node.place_of(job.scenario->id) && node.engine()->running_epoch(job.scenario->id))
+  for (const JobScenario& job : run_.scenario().jobs)
+    if (job.sums.slots == config::SlotMode::dynamic && shard < job.shards &&
+        node.place_of(job.id) && node.engine()->running_epoch(job.id))
       ++running;
   const auto held = [&](const JobScenario& job) {
     return std::count_if(held_before_.begin(), held_before_.end(),
@@ -75,42 +82,43 @@ bool Checker::is_borrowed(const SwitchNode& node, std::uint8_t shard, const JobS
 }
 
 // A job always gets its guarantee: an equal share of the pool, up to its quota.
-void Checker::check_slot_refusal(const SwitchNode& node, const wire::Packet& packet) {
+void SlotChecker::check_refusal(const SwitchNode& node, const wire::Packet& packet) {
   const auto after = slots_of(node, packet);
   // Fewer: a sum that waits for its result has lost its slot, which escalates nothing.
   if (!slots_before_ || !after ||
       static_cast<std::int64_t>(after->refused - slots_before_->refused) <= 0)
     return;
-  const JobScenario& job = *jobs_[*index_of(packet.header.job)].scenario;
+  const JobScenario& job = run_.job(packet.header.job);
   const std::uint32_t guaranteed = guaranteed_slots(job, dynamic_jobs_);
   if (slots_before_->open < guaranteed)
-    violation("job " + std::to_string(job.id) + " was refused a slot though it held " +
-              std::to_string(slots_before_->open) + " of its " + std::to_string(guaranteed));
+    run_.violation("job " + std::to_string(job.id) + " was refused a slot though it held " +
+                   std::to_string(slots_before_->open) + " of its " + std::to_string(guaranteed));
 }
 
 // In the epoch that runs.
-Checker::ChunkAt Checker::chunk_at(const SwitchNode& node, std::uint32_t job, std::uint8_t shard,
-                                   std::uint32_t seq) {
+SlotChecker::ChunkAt SlotChecker::chunk_at(const SwitchNode& node, std::uint32_t job,
+                                           std::uint8_t shard, std::uint32_t seq) {
   return {node.id(), {job, node.engine()->running_epoch(job).value_or(0), shard, seq}};
 }
 
 // The slots of a shard that dynamic jobs hold. A chunk that has lost its slot holds none any more.
-std::vector<Checker::HeldSlot> Checker::held_in(const SwitchNode& node, std::uint8_t shard) {
+std::vector<SlotChecker::HeldSlot> SlotChecker::held_in(const SwitchNode& node,
+                                                        std::uint8_t shard) {
   constexpr std::size_t kAll = 1u << 20;
   std::vector<HeldSlot> held;
-  for (const auto& s : node.engine()->slot_status(world_->local_now(node.id()), kAll)) {
-    const JobScenario& job = *jobs_[*index_of(s.job)].scenario;
+  for (const auto& s : node.engine()->slot_status(run_.world().local_now(node.id()), kAll)) {
+    const JobScenario& job = run_.job(s.job);
     if (s.shard != shard || !s.holds_slot || job.sums.slots != config::SlotMode::dynamic) continue;
     held.push_back({s.job, s.seq, s.slot, s.op, s.sent});
     if (lost_slot_.contains(chunk_at(node, s.job, shard, s.seq)))
-      violation(describe_chunk(s.job, s.seq) + " holds a slot of " + node.name() +
-                " again after it was taken");
+      run_.violation(describe_chunk(s.job, s.seq) + " holds a slot of " + node.name() +
+                     " again after it was taken");
   }
   return held;
 }
 
 // Sums over all jobs, as the switch counts them.
-Checker::Met Checker::met_at(const SwitchNode& node, std::uint8_t shard) const {
+SlotChecker::Met SlotChecker::met_at(const SwitchNode& node, std::uint8_t shard) {
   Met met;
   for (std::size_t place = 0; place < node.engine()->job_count(); ++place) {
     const auto* c = node.engine()->shard_counters(place, shard);
@@ -121,8 +129,8 @@ Checker::Met Checker::met_at(const SwitchNode& node, std::uint8_t shard) const {
   return met;
 }
 
-void Checker::check_taken_slots(const SwitchNode& node, const wire::Packet& packet,
-                                aggregator::Decision decision) {
+void SlotChecker::check_taken(const SwitchNode& node, const wire::Packet& packet,
+                              aggregator::Decision decision) {
   const wire::Header& h = packet.header;
   if (dynamic_jobs_ < 2 || !is_data(h)) return;
   const std::vector<HeldSlot> after = held_in(node, h.shard);
@@ -141,64 +149,65 @@ void Checker::check_taken_slots(const SwitchNode& node, const wire::Packet& pack
   }
   // One packet opens one chunk, in one slot.
   if (taken > 1 || counted != taken)
-    violation(node.name() + " took " + std::to_string(taken) + " slots with one packet of job " +
-              std::to_string(h.job) + ", and counts " + std::to_string(counted));
+    run_.violation(node.name() + " took " + std::to_string(taken) +
+                   " slots with one packet of job " + std::to_string(h.job) + ", and counts " +
+                   std::to_string(counted));
   const auto has_slot = [&h](const HeldSlot& slot) {
     return slot.job == h.job && slot.seq == h.seq;
   };
   const bool holds = std::any_of(after.begin(), after.end(), has_slot);
   if (taken != 0 && met.collided != met_before_.collided)
-    violation(node.name() + " took a slot for " + describe_chunk(h.job, h.seq) +
-              ", which did not get it");
+    run_.violation(node.name() + " took a slot for " + describe_chunk(h.job, h.seq) +
+                   ", which did not get it");
   // An excluded child's data may have opened the chunk, though it went elsewhere.
   const bool opened = holds && std::none_of(held_before_.begin(), held_before_.end(), has_slot);
   if (opened || taken_in(decision.verdict))
-    heard_[chunk_at(node, h.job, h.shard, h.seq)] = world_->local_now(node.id());
+    heard_[chunk_at(node, h.job, h.shard, h.seq)] = run_.world().local_now(node.id());
 }
 
 // A chunk has lost its slot to this packet's: one of another job, or of the same, which can meet
 // itself where it changes its seed.
-void Checker::check_taking(const SwitchNode& node, const wire::Packet& packet,
-                           const HeldSlot& lost) {
+void SlotChecker::check_taking(const SwitchNode& node, const wire::Packet& packet,
+                               const HeldSlot& lost) {
   const wire::Header& h = packet.header;
-  const JobScenario& taker = *jobs_[*index_of(h.job)].scenario;
-  const JobScenario& owner = *jobs_[*index_of(lost.job)].scenario;
+  const JobScenario& taker = run_.job(h.job);
+  const JobScenario& owner = run_.job(lost.job);
   const std::string what = describe_chunk(lost.job, lost.seq) + " lost its slot at " + node.name() +
                            " to job " + std::to_string(h.job);
   const ChunkAt chunk = chunk_at(node, lost.job, h.shard, lost.seq);
   const auto heard = heard_.find(chunk);
-  if (heard == heard_.end()) return violation(what + ", though nothing had opened it");
-  const Duration silent_for = world_->local_now(node.id()) - heard->second;
+  if (heard == heard_.end()) return run_.violation(what + ", though nothing had opened it");
+  const Duration silent_for = run_.world().local_now(node.id()) - heard->second;
   const auto how = may_take(taker, owner, silent_for, is_borrowed(node, h.shard, taker, owner));
   if (!how)
-    return violation(what + " of priority " + std::to_string(taker.sums.priority) +
-                     ": its own is " + std::to_string(owner.sums.priority) +
-                     ", and its last contribution came " +
-                     std::to_string(silent_for.to_ns() / 1'000) + " us ago");
+    return run_.violation(what + " of priority " + std::to_string(taker.sums.priority) +
+                          ": its own is " + std::to_string(owner.sums.priority) +
+                          ", and its last contribution came " +
+                          std::to_string(silent_for.to_ns() / 1'000) + " us ago");
   const std::uint32_t quota = taker.sums.quota == 0 ? taker.window : taker.sums.quota;
   const auto held = std::count_if(held_before_.begin(), held_before_.end(),
                                   [&](const HeldSlot& slot) { return slot.job == h.job; });
   if (static_cast<std::uint32_t>(held) >= quota)
-    violation(what + ", which held its whole quota of " + std::to_string(quota));
+    run_.violation(what + ", which held its whole quota of " + std::to_string(quota));
   const ChunkState state = node.chunk_state(lost.job, h.shard, lost.seq);
   if (state == ChunkState::open || state == ChunkState::unseen)
-    violation(what + " and goes on as if it had one");
-  reach_.taken(*how);
-  if (lost.sent) reach_.taken(TakenSlot::of_sum);
-  if (aggregators_.size() > 1) reach_.taken(TakenSlot::in_tree);
+    run_.violation(what + " and goes on as if it had one");
+  run_.reach().taken(*how);
+  if (lost.sent) run_.reach().taken(TakenSlot::of_sum);
+  if (run_.in_tree()) run_.reach().taken(TakenSlot::in_tree);
   lost_slot_.insert(chunk);
   robbed_ops_.insert({lost.job, chunk.chunk.epoch, lost.op});
 }
 
-// The table of docs/decisions/020-who-may-lose-a-slot.md; nullopt: it may not.
-std::optional<TakenSlot> Checker::may_take(const JobScenario& taker, const JobScenario& owner,
-                                           Duration silent_for, bool borrowed) const {
+std::optional<TakenSlot> SlotChecker::may_take(const JobScenario& taker, const JobScenario& owner,
+                                               Duration silent_for, bool borrowed) const {
   if (owner.sums.priority > taker.sums.priority) return std::nullopt;
   const bool equal = owner.sums.priority == taker.sums.priority;
-  if (scenario_.preempt_idle > Duration() && silent_for >= scenario_.preempt_idle)
+  if (run_.scenario().preempt_idle > Duration() && silent_for >= run_.scenario().preempt_idle)
     return equal ? TakenSlot::idle_equal : TakenSlot::idle_lower;
   if (borrowed) return TakenSlot::borrowed;
-  return scenario_.preempt_busy && !equal ? std::optional(TakenSlot::busy_lower) : std::nullopt;
+  return run_.scenario().preempt_busy && !equal ? std::optional(TakenSlot::busy_lower)
+                                                : std::nullopt;
 }
 
 }  // namespace tributary::sim

@@ -1,4 +1,4 @@
-#include "sim/check/reach.h"
+#include "sim/rules/reach.h"
 
 #include <cstdio>
 #include <numeric>
@@ -157,6 +157,10 @@ void Reach::counters(const aggregator::Engine& e) {
     TRIBUTARY_SIM_ENGINE_EVENTS(X)
 #undef X
   }
+}
+
+void Reach::counters(const completion::Server& server) {
+  for (std::size_t seat = 0; seat < server.seat_count(); ++seat) counters(server.engine(seat));
 }
 
 void Reach::counters(const completion::RemoteHosts& hosts, bool tree) {

@@ -10,6 +10,7 @@
 #include "aggregator/engine/engine.h"
 #include "completion/engine/engine.h"
 #include "completion/host/remote_hosts.h"
+#include "completion/host/server.h"
 #include "core/drop_reason.h"
 #include "sim/node/held_data.h"
 #include "sim/scenario/fault_kind.h"
@@ -164,6 +165,7 @@ struct Reach {
   // Everything that an engine, or what stands beside it, has counted since it started.
   void counters(const aggregator::Engine& e);
   void counters(const completion::Engine& host);
+  void counters(const completion::Server& server);
   void counters(const completion::RemoteHosts& hosts, bool tree);
   void op(const OpPlan& plan, const JobScenario& job, bool tree) {
     const config::JobConfig& sums = job.sums;

@@ -1,4 +1,4 @@
-#include "sim/check/model_checker.h"
+#include "sim/rules/model_checker.h"
 
 #include <cstring>
 

@@ -1,12 +1,11 @@
-// Marks of queues (rule 15): no rank may believe in another window than the others, and where
-// nothing is lost no mark may be.
+#include "sim/rules/congestion_checker.h"
+
 #include <algorithm>
 #include <functional>
 #include <numeric>
 
 #include "core/wire/ecn.h"
 #include "core/wire/rank_bitmap.h"
-#include "sim/check/checker.h"
 
 namespace tributary::sim {
 namespace {
@@ -34,25 +33,43 @@ bool overlap(const std::vector<std::uint64_t>& a, const std::vector<std::uint64_
 
 }  // namespace
 
-// A rank took a result, and may have moved on. Where hosts tell ranks themselves, one may die with
-// what it has said to some: the next one's result has the same bits, but has met other queues.
-void Checker::on_result_taken(WorkerNode& node, std::uint8_t shard) {
+CongestionChecker::CongestionChecker(CheckedRun& run) : run_(run) {
+  const Scenario& s = run.scenario();
+  const auto dynamic = std::count_if(s.jobs.begin(), s.jobs.end(), [](const JobScenario& job) {
+    return job.sums.slots == config::SlotMode::dynamic;
+  });
+  marks_happen_ = s.links.mark_ppm + s.links.mark_bytes != 0 || dynamic > 1;
+}
+
+void CongestionChecker::epoch_started(std::uint32_t job) {
+  windows_.clear();
+  std::erase_if(marks_, [job](const auto& m) { return m.first.job == job; });
+}
+
+// Where hosts tell ranks themselves, one may die with what it has said to some: the next one's
+// result has the same bits, but has met other queues.
+void CongestionChecker::check_window(const WorkerNode& node, std::uint8_t shard) {
   const auto& o = node.options();
   if (o.job->notify != wire::Notify::root || node.session() == nullptr ||
       node.session()->state() != worker::SessionState::running)
     return;
   const worker::Session::Bound bound = node.session()->bound(shard);
-  const ChunkKey key{o.job->id, node.session()->epoch(), shard, bound.base};
-  const auto [known, fresh] = bounds_.try_emplace(key, bound.limit);
-  if (!fresh && known->second != bound.limit)
-    violation(name(node) + " has a window of " + std::to_string(bound.limit) + " from seq " +
-              std::to_string(bound.base) + " of shard " + std::to_string(shard) + ", another has " +
-              std::to_string(known->second));
+  check_window(node, {o.job->id, node.session()->epoch(), shard, bound.base}, bound.limit);
+}
+
+void CongestionChecker::check_window(const WorkerNode& node, const ChunkKey& lowest,
+                                     std::uint32_t chunks) {
+  const auto [known, fresh] = windows_.try_emplace(lowest, chunks);
+  if (!fresh && known->second != chunks)
+    run_.violation(node.name() + " has a window of " + std::to_string(chunks) + " from seq " +
+                   std::to_string(lowest.seq) + " of shard " + std::to_string(lowest.shard) +
+                   ", another has " + std::to_string(known->second));
 }
 
 // Identifies data by its ranks and the switch that has it: equal for each copy, whatever its
 // packet.
-Checker::Piece Checker::piece_of(const SwitchNode& node, const wire::Packet& packet) const {
+CongestionChecker::Piece CongestionChecker::piece_of(const SwitchNode& node,
+                                                     const wire::Packet& packet) {
   const wire::Header& h = packet.header;
   const config::JobConfig* const job = node.job(h.job);
   std::vector<std::uint64_t> words(wire::rank_words(job->workers));
@@ -74,8 +91,8 @@ Checker::Piece Checker::piece_of(const SwitchNode& node, const wire::Packet& pac
 // may be cut otherwise. So a mark is due only where the first copy that a switch took had it, and
 // no later copy was without. Ranks that disagree make the chunk unclear, too: one may be answered
 // alone, like the root of a broadcast.
-void Checker::note_marks(const SwitchNode& node, const wire::Packet& packet,
-                         aggregator::Decision decision) {
+void CongestionChecker::packet_judged(const SwitchNode& node, const wire::Packet& packet,
+                                      aggregator::Decision decision) {
   const wire::Header& h = packet.header;
   if (!marks_happen_ || !carries_data(h)) return;
   const bool again = (h.flags & wire::kFlagResend) != 0;
@@ -84,8 +101,8 @@ void Checker::note_marks(const SwitchNode& node, const wire::Packet& packet,
   const Asked asked{h.collective, h.dtype, h.reduce_op};
   if (!of_chunk.asked) of_chunk.asked = asked;
   if (of_chunk.decided) return;
-  const auto job = index_of(h.job);
-  const bool disputed = job && jobs_[*job].scenario->disagree && *of_chunk.asked != asked;
+  const bool disputed =
+      run_.index_of(h.job) && run_.job(h.job).disagree && *of_chunk.asked != asked;
   if (again || disputed) of_chunk.unclear = true;
   if (of_chunk.unclear) return of_chunk.pieces.clear();
   const bool marked = wire::is_marked(packet);
@@ -100,9 +117,9 @@ void Checker::note_marks(const SwitchNode& node, const wire::Packet& packet,
 }
 
 // Marks on data after the result is made change nothing.
-void Checker::check_mark(const std::string& node, const wire::Header& result) {
+void CongestionChecker::check_result(const std::string& node, const wire::Header& result) {
   const bool marked = (result.flags & wire::kFlagCe) != 0;
-  reach_.marked_results += marked ? 1 : 0;
+  run_.reach().marked_results += marked ? 1 : 0;
   const auto known = marks_.find({result.job, result.epoch, result.shard, result.seq});
   if (known == marks_.end()) return;
   Marks& of_chunk = known->second;
@@ -115,8 +132,9 @@ void Checker::check_mark(const std::string& node, const wire::Header& result) {
   // A degraded result lacks ranks, and a second attempt does not know all marks of the first.
   if (marked || result.attempt != 0 || (result.flags & wire::kFlagDegraded) != 0) return;
   if (of_chunk.due && !of_chunk.unclear)
-    violation(node + " says nothing of a mark in the result of job " + std::to_string(result.job) +
-              " shard " + std::to_string(result.shard) + " seq " + std::to_string(result.seq));
+    run_.violation(node + " says nothing of a mark in the result of job " +
+                   std::to_string(result.job) + " shard " + std::to_string(result.shard) + " seq " +
+                   std::to_string(result.seq));
 }
 
 }  // namespace tributary::sim
