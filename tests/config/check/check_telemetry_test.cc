@@ -46,13 +46,13 @@ INSTANTIATE_TEST_SUITE_P(
         BadLine{6, "  telemetry: {ioam: {ports: [w0]}}",
                 "f.yaml:6:14: switch.telemetry.node_id: is missing; with ioam.ports"},
         BadLine{6, "  telemetry: {node_id: 1, report_to: 10.0.0.9:1, ioam: {ports: [w9]}}",
-                "f.yaml:6:66: switch.telemetry.ioam.ports[0]: there is no port 'w9'; allowed: w0"},
+                "f.yaml:6:65: switch.telemetry.ioam.ports[0]: there is no port 'w9'; allowed: w0"},
         BadLine{6, "  telemetry: {node_id: 1, report_to: 10.0.0.9:1, ioam: {ports: [w0, w0]}}",
-                "f.yaml:6:70: switch.telemetry.ioam.ports[1]: 'w0' is listed already"},
+                "f.yaml:6:69: switch.telemetry.ioam.ports[1]: 'w0' is listed already"},
         BadLine{6, "  telemetry: {node_id: 16777215, report_to: 10.0.0.9:1, ioam: {ports: [w0]}}",
                 "f.yaml:6:24: switch.telemetry.node_id: 16777215 has no place in an IOAM trace"},
         BadLine{6, "  telemetry: {node_id: 1, report_to: 10.0.0.9:1, ioam: {namespace: 65536}}",
-                "f.yaml:6:69: switch.telemetry.ioam.namespace: '65536' is out of range"},
+                "f.yaml:6:68: switch.telemetry.ioam.namespace: '65536' is out of range"},
         BadLine{6, "  telemetry: {node_id: 1, report_to: 10.0.0.9:1, dscp: 64}",
                 "f.yaml:6:56: switch.telemetry.dscp: '64'"}));
 
