@@ -163,7 +163,7 @@ class Aggregation {
     DropReason reason = DropReason::none;
     const char* text = "";
   };
-  // Hands them to the engine, from `taken_bytes` on.
+  // Hands them to the engine, from those on that were taken before.
   Taking take_chunks(Connection& connection, std::span<const std::byte> payload,
                      std::uint64_t address, Instant now);
   DropReason not_ready(Connection& connection, std::uint8_t timer);
@@ -182,8 +182,9 @@ class Aggregation {
   void end(Connection& connection, Instant now);
   void leave(Connection& connection, Instant now);
   void expire_connected(Instant now);
-  void expire(Connection& connection, Instant now);
-  void keep_alive(Connection& connection, Instant now);
+  // `questions`: so many at most to the engine for results that are missing.
+  void expire(Connection& connection, Instant now, std::size_t questions);
+  void keep_alive(Connection& connection, Instant now, std::size_t questions);
   // unreliable.cc: what is otherwise where the queue pair is UC.
   DropReason on_unreliable(Connection& connection, const wire::RoceView& view, Instant now);
   DropReason write_unreliable(Connection& connection, const wire::RoceView& view,
@@ -192,7 +193,7 @@ class Aggregation {
   static void note_gone(Connection& connection, const SendSide::Order& order, Instant now);
   static wire::RoceHeaders unreliable_headers(const Connection& connection,
                                               const SendSide::Order& order, std::uint32_t bytes);
-  static void excuse(Connection& connection, Instant now);
+  void excuse(Connection& connection, Instant now);
   void tell_to_begin(Connection& connection, Instant now);
   void start(Connection& connection, const wire::Header& header, Instant now);
   aggregator::Decision submit(const wire::Packet& packet, const Endpoint& from, Instant now);

@@ -38,9 +38,9 @@ constexpr Duration kScansApart = Duration::ms(1);
 constexpr Duration kJoinsApart = Duration::ms(100);
 constexpr Duration kProbesApart = Duration::ms(100);
 constexpr Duration kRepeatsApart = Duration::ms(1);
-constexpr Duration kMessagesApart = Duration::seconds(1);
+constexpr std::size_t kMostProbes = 64;  // in one scan, of all connections together
+constexpr Duration kRepliesApart = Duration::seconds(1);
 constexpr std::uint32_t kMostReplies = 10;
-constexpr std::uint32_t kMostDisconnects = 4;
 
 wire::RoceHeaders reliable_headers(const Connection& c, const SendSide::Order& order,
                                    std::uint32_t bytes) {
@@ -81,21 +81,26 @@ DropReason Aggregation::set_up(std::uint16_t ingress, const RdmaFrontEnd::CmArri
                      Endpoint(arrival.from).is_same_host(c->peer);
   switch (message.type) {
     case wire::CmAttribute::rtu:
-      if (known && c->state == State::replied) establish(*c, now);
-      return known ? DropReason::none : DropReason::rdma_qp;
+      if (!known) return DropReason::rdma_qp;
+      c->heard = now;
+      if (c->state == State::replied) establish(*c, now);
+      return DropReason::none;
     case wire::CmAttribute::dreq:
       if (!lanes_[ingress]->refusals.take(now)) return DropReason::reply_limit;
       send_mad(Endpoint(arrival.from),
                wire::write_cm_disconnected(
                    {message.ids.transaction, message.ids.receiver, message.ids.sender}));
-      if (!known) return DropReason::none;  // the first confirmation may have been lost
       [[fallthrough]];
     case wire::CmAttribute::drep:
     case wire::CmAttribute::rej:
-      if (!known) return DropReason::rdma_qp;
-      leave(*c, now);
-      rdma_.connections().free(*c);
-      return DropReason::none;
+      if (known) {
+        leave(*c, now);
+        rdma_.connections().free(*c);
+        return DropReason::none;
+      }
+      if (rdma_.connections().confirm(message.ids, Endpoint(arrival.from))) return DropReason::none;
+      // The first confirmation may have been lost.
+      return message.type == wire::CmAttribute::dreq ? DropReason::none : DropReason::rdma_qp;
     default: return DropReason::unhandled;
   }
 }
@@ -171,6 +176,10 @@ DropReason Aggregation::take_connected(std::uint16_t ingress, const Classified& 
 DropReason Aggregation::on_request(Connection& c, const wire::RoceView& view, Instant now) {
   using What = ReceiveSide::What;
   const ReceiveSide::Step step = c.requests.look(view, c.terms);
+  const bool is_next = step.what == What::write || step.what == What::nothing;
+  if (is_next && !c.partly.may_be(step.address, view.payload.size()))
+    return end_by_nak(c, view, kInvalidRequest,
+                      "another packet than the one that was taken in part", DropReason::rdma_psn);
   switch (step.what) {
     case What::write: return write(c, view, step.address, now);
     case What::nothing:
@@ -214,8 +223,10 @@ DropReason Aggregation::write(Connection& c, const wire::RoceView& view, std::ui
 Aggregation::Taking Aggregation::take_chunks(Connection& c, std::span<const std::byte> payload,
                                              std::uint64_t address, Instant now) {
   using End = Taking::End;
-  while (c.taken_bytes < payload.size()) {
-    const auto place = place_at(c.terms, address + c.taken_bytes, payload.size() - c.taken_bytes);
+  c.partly = {c.partly.bytes, address, payload.size()};
+  std::size_t& taken = c.partly.bytes;
+  while (taken < payload.size()) {
+    const auto place = place_at(c.terms, address + taken, payload.size() - taken);
     if (!place)
       return {End::no_chunk, DropReason::rdma_address, "a WRITE that is not of whole chunks"};
     const auto n = c.window.next_at(place->index);
@@ -224,7 +235,7 @@ Aggregation::Taking Aggregation::take_chunks(Connection& c, std::span<const std:
     Connection::Room room;
     Received r;
     r.event.from = c.peer;
-    c.contribute(*n, payload.subspan(c.taken_bytes, place->bytes), room, r.event.packet);
+    c.contribute(*n, payload.subspan(taken, place->bytes), room, r.event.packet);
     r.event.packet.congestion_experienced = c.congested;
     const Decision decision = submit(r, now);
     if (c.state != State::running) return {End::over, DropReason::aborted};
@@ -233,9 +244,9 @@ Aggregation::Taking Aggregation::take_chunks(Connection& c, std::span<const std:
               decision.reason == DropReason::none ? "the switch refuses it"
                                                   : drop_text(decision.reason)};
     c.window.note_written(*n);
-    c.taken_bytes += place->bytes;
+    taken += place->bytes;
   }
-  c.taken_bytes = 0;
+  c.partly = {};
   c.wrote = true;
   c.counters.writes.add();
   c.counters.write_bytes.add(payload.size());
@@ -373,6 +384,7 @@ void Aggregation::send_write(Connection& c, const SendSide::Order& order,
     note_gone(c, order, now);  // another one is asked for again
   if (frame == nullptr) return;
   c.counters.results.add();
+  if (order.again) c.counters.resent.add();
   c.counters.result_bytes.add(data.size());
   transmitter_.send(c.peer.port(), frame, TrafficClass::jobs);
 }
@@ -385,7 +397,6 @@ void Aggregation::send_due(Connection& c, Instant now) {
       send_write(c, *order, {}, now);
       continue;
     }
-    c.counters.resent.add();
     submit(c.probe(order->entry.n), c.peer, now);
     const auto next = c.results.due();
     if (next && next->psn == order->psn) return;  // no answer: the rank's timer runs on
@@ -404,7 +415,7 @@ void Aggregation::send_mad(const Endpoint& to, const wire::Mad& mad) {
 void Aggregation::end(Connection& c, Instant now) {
   c.state = State::ending;
   c.tries = 1;
-  c.timer = now + kMessagesApart;
+  c.timer = now + pause_after_disconnect(c.tries);
   send_mad(c.peer, ConnectedRanks::disconnect(c));
 }
 
@@ -417,29 +428,33 @@ void Aggregation::leave(Connection& c, Instant now) {
 void Aggregation::expire_connected(Instant now) {
   if (now < connections_due_) return;
   connections_due_ = now + kScansApart;
-  rdma_.connections().each([&](Connection& c) { expire(c, now); });
+  ConnectedRanks& ranks = rdma_.connections();
+  const std::size_t sharers = std::max<std::size_t>(ranks.size(), 1);
+  const std::size_t questions = std::max<std::size_t>(kMostProbes / sharers, 1);
+  ranks.each([&](Connection& c) { expire(c, now, questions); });
+  ranks.repeat_farewells(now, [&](const Endpoint& to, const wire::Mad& mad) { send_mad(to, mad); });
 }
 
-void Aggregation::expire(Connection& c, Instant now) {
+void Aggregation::expire(Connection& c, Instant now, std::size_t questions) {
   switch (c.state) {
     case State::free: return;
     case State::replied:
-      if (now < c.timer + kMessagesApart) return;
+      if (now < c.timer + kRepliesApart) return;
       if (++c.tries > kMostReplies) return rdma_.connections().free(c);
       c.timer = now;
       return send_mad(c.peer, rdma_.connections().reply_of(c));
     case State::failed: leave(c, now); return end(c, now);
     case State::ending:
       if (now < c.timer) return;
-      if (++c.tries > kMostDisconnects) return rdma_.connections().free(c);
-      c.timer = now + kMessagesApart;
+      if (c.tries == kMostDisconnects) return rdma_.connections().free(c);
+      c.timer = now + pause_after_disconnect(++c.tries);
       return send_mad(c.peer, ConnectedRanks::disconnect(c));
     case State::joining:
-    case State::running: return keep_alive(c, now);
+    case State::running: return keep_alive(c, now, questions);
   }
 }
 
-void Aggregation::keep_alive(Connection& c, Instant now) {
+void Aggregation::keep_alive(Connection& c, Instant now, std::size_t questions) {
   if (c.is_unreliable()) excuse(c, now);
   if (now - c.heard > c.lease) return c.fail("the rank does not answer");
   if (c.results.is_idle()) c.progress = now;
@@ -460,9 +475,14 @@ void Aggregation::keep_alive(Connection& c, Instant now) {
   // Ranks find what is lost between switches or on the way to a host: those that wait for it ask.
   if (c.state == State::running && now - c.asked > kProbesApart) {
     c.asked = now;
-    if (const auto n = c.window.awaited()) submit(c.probe(*n), c.peer, now);
-    if (c.state != State::running) return;
+    c.window.begin_round();
   }
+  for (; questions > 0 && c.state == State::running; --questions) {
+    const auto n = c.window.next_question();
+    if (!n) break;
+    submit(c.probe(*n), c.peer, now);
+  }
+  if (c.state != State::running && c.state != State::joining) return;
   c.results.expire(now);
   const bool is_quiet = !c.is_unreliable() && now - c.heard > c.lease / 4;
   if (c.results.is_idle() && is_quiet) c.results.append({.empty = true});

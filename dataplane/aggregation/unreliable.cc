@@ -43,7 +43,7 @@ DropReason Aggregation::write_unreliable(Connection& c, const wire::RoceView& vi
     c.datagrams.taken(view, address);
     return DropReason::none;
   }
-  c.taken_bytes = 0;
+  c.partly = {};
   c.datagrams.discard(view, UnreliableSide::What::write);
   if (taking.end == Taking::End::refused) c.fail(taking.text);
   return taking.reason;
@@ -79,10 +79,16 @@ void Aggregation::note_gone(Connection& c, const SendSide::Order& order, Instant
   c.progress = now;
 }
 
-// Nothing is expected of a rank that waits for others.
+// Nothing is expected of a rank that waits for others. Before its epoch begins its connection
+// manager speaks for it, which answers another REP by RTU.
 void Aggregation::excuse(Connection& c, Instant now) {
-  if (now - c.heard <= c.lease / 8) return;
-  if (c.state == Connection::State::joining || c.window.only_waits()) c.heard = now;
+  const Duration silent = now - c.heard;
+  if (c.state == Connection::State::joining) {
+    if (silent <= c.lease / 4 || now - c.asked <= c.lease / 8) return;
+    c.asked = now;
+    return send_mad(c.peer, rdma_.connections().reply_of(c));
+  }
+  if (silent > c.lease / 8 && c.window.only_waits()) c.heard = now;
 }
 
 // A rank that writes before it knows of the epoch loses its data.

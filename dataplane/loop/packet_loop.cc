@@ -374,6 +374,7 @@ std::shared_ptr<PacketLoop::Change> PacketLoop::prepare(const config::SwitchConf
                                                 .mtus = {},
                                                 .forget = 0,
                                                 .plan = {}});
+  change->rdma.make_room_for(rdma_);
   forwarder_.prepare(next, parts, change->forwarding);
   if (parts.idle_sleep) change->idle_sleep_max = next.idle_sleep_max;
   if (parts.lldp) change->lldp_rules = next.forwarding.lldp;

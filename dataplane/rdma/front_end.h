@@ -96,6 +96,10 @@ class RdmaFrontEnd {
   [[nodiscard]] ConnectedRanks& connections() { return connections_; }
   [[nodiscard]] const ConnectedRanks& connections() const { return connections_; }
   [[nodiscard]] const QueuePairs& pairs() const { return pairs_; }
+  // Before adopt(), on any thread between two changes of the configuration.
+  void make_room_for(const RdmaFrontEnd& before) {
+    connections_.make_room_for(before.connections_);
+  }
   // Before it takes the place of this one.
   void adopt(RdmaFrontEnd& before) {
     pairs_.adopt(before.pairs_);

@@ -5,10 +5,12 @@
 #include <rte_pause.h>
 #include <sys/random.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
 #include <stdexcept>
+#include <thread>
 
 #include "config/plan/own_buffers.h"
 #include "config/plan/port_places.h"
@@ -28,6 +30,8 @@ constexpr auto kKeepPause = std::chrono::milliseconds(100);
 
 // How long ABORTs may take to leave the peers' rings before the ports close.
 constexpr auto kLinger = std::chrono::milliseconds(20);
+// How long loops go on for ranks on connected queue pairs that have not confirmed the end.
+constexpr auto kFarewell = std::chrono::milliseconds(400);
 
 Randomness draw() {
   Randomness out;
@@ -47,6 +51,23 @@ std::vector<Port*> pointers(const std::vector<std::unique_ptr<Port>>& ports) {
   std::vector<Port*> out;
   for (const auto& port : ports) out.push_back(port.get());
   return out;
+}
+
+bool has_connections(const PacketLoops& loops) {
+  return std::any_of(loops.begin(), loops.end(), [](const auto& loop) {
+    try {
+      return loop->mailbox().ask([at = loop.get()](Instant) { return !at->connections().empty(); },
+                                 Duration::ms(50));
+    } catch (const std::runtime_error&) {
+      return false;  // it does not turn
+    }
+  });
+}
+
+void linger(const PacketLoops& loops) {
+  const auto until = std::chrono::steady_clock::now() + kFarewell;
+  do std::this_thread::sleep_for(kLinger);
+  while (std::chrono::steady_clock::now() < until && has_connections(loops));
 }
 
 }  // namespace
@@ -191,7 +212,7 @@ void Switch::stop() {
   keeper_.reset();
   monitor_.reset();
   end_epochs();
-  if (told_) std::this_thread::sleep_for(kLinger);
+  if (told_) linger(*packet_loops_);
   for (const auto& loop : loops_) loop->packet_loop->stop();
   for (const auto& loop : loops_) {
     rte_eal_wait_lcore(loop->eal_lcore);

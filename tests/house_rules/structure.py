@@ -27,6 +27,7 @@ NOT_MIRRORED = {
     "tests/control/change/open_config_test.cc": "jobs that ranks open in running_config.cc",
     "tests/config/change_keys_test.cc": "the handbook's table of keys that may change",
     "tests/dataplane/aggregation/bent_network_test.cc": "ranks on RC and UC behind a bad network",
+    "tests/dataplane/aggregation/connected_repair_test.cc": "what connected*.cc say and ask again",
     "tests/dataplane/aggregation/connected_tree_test.cc": "RC and UC below a leaf switch",
     "tests/dataplane/bad_input_test.cc": "what ranks get wrong, counted at their ports",
     "tests/dataplane/planes_test.cc": "one job on several packet loops",

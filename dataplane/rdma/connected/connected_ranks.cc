@@ -58,7 +58,8 @@ std::size_t ConnectedRanks::table_bytes(const config::SwitchConfig& part) {
 
 std::size_t ConnectedRanks::table_bytes() const {
   std::size_t bytes = by_qpn_.capacity() * sizeof(void*) + by_id_.table_bytes() +
-                      jobs_.capacity() * sizeof(JobRanks);
+                      jobs_.capacity() * sizeof(JobRanks) +
+                      farewells_.capacity() * sizeof(Farewell);
   for (const JobRanks& job : jobs_) {
     bytes += job.ranks.capacity() * sizeof(Connection);
     for (const Connection& c : job.ranks) bytes += c.results.table_bytes() + c.window.table_bytes();
@@ -220,7 +221,7 @@ void ConnectedRanks::accept(const Asked& asked, const wire::CmRequest& request,
   c.datagrams.start(c.first_psn, request.path_mtu);
   c.acknowledged = psn_before(c.first_psn);
   c.results.start(request.psn);
-  c.taken_bytes = 0;
+  c.partly = {};
   c.epoch = 0;
   c.state = Connection::State::replied;
   c.heard = c.told = c.timer = c.asked = now;
@@ -249,9 +250,16 @@ wire::Mad ConnectedRanks::refuse(const wire::CmRequest& request, const Refusal& 
                                std::as_bytes(std::span(refusal.text, length)));
 }
 
-wire::Mad ConnectedRanks::disconnect(const Connection& c) {
-  return wire::write_cm_disconnect({c.nonce, c.qpn, c.remote_id}, c.remote_qpn,
-                                   std::as_bytes(std::span(c.why, std::strlen(c.why))));
+wire::Mad ConnectedRanks::disconnect(const Farewell& f) {
+  return wire::write_cm_disconnect(f.ids, f.remote_qpn,
+                                   std::as_bytes(std::span(f.why, std::strlen(f.why))));
+}
+
+bool ConnectedRanks::confirm(const wire::CmIds& ids, const Endpoint& from) {
+  return std::erase_if(farewells_, [&](const Farewell& f) {
+           return f.ids.sender == ids.receiver && f.ids.receiver == ids.sender &&
+                  f.peer.is_same_host(from);
+         }) != 0;
 }
 
 void ConnectedRanks::free(Connection& c) {
@@ -264,6 +272,12 @@ bool ConnectedRanks::keeps(const ConnectedRanks& before, const Connection& conne
   return job != nullptr && job->config == before.by_id_.find(connection.job)->config;
 }
 
+void ConnectedRanks::make_room_for(const ConnectedRanks& before) {
+  std::size_t ranks = 0;
+  for (const JobRanks& job : before.jobs_) ranks += job.ranks.size();
+  farewells_.reserve(std::max(ranks, before.farewells_.capacity()));
+}
+
 void ConnectedRanks::adopt(ConnectedRanks& before) {
   random_ = before.random_;
   count_ = before.count_;
@@ -271,6 +285,13 @@ void ConnectedRanks::adopt(ConnectedRanks& before) {
     JobRanks* const old = before.by_id_.find(job.config.id);
     if (old != nullptr && old->config == job.config) std::swap(job.ranks, old->ranks);
   }
+  const auto carry = [&](const Farewell& f) {
+    if (farewells_.size() < farewells_.capacity()) farewells_.push_back(f);
+  };
+  before.each([&](const Connection& c) {
+    if (c.state == Connection::State::ending) carry(farewell_of(c));
+  });
+  for (const Farewell& f : before.farewells_) carry(f);
   index();
 }
 

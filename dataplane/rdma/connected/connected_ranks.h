@@ -52,10 +52,25 @@ class ConnectedRanks {
               Instant now);
   [[nodiscard]] wire::Mad reply_of(const Connection& connection) const;
   static wire::Mad refuse(const wire::CmRequest& request, const Refusal& refusal);
-  static wire::Mad disconnect(const Connection& connection);
+  static wire::Mad disconnect(const Connection& connection) {
+    return disconnect(farewell_of(connection));
+  }
 
   // Its queue pair is no more.
   void free(Connection& connection);
+  // A rank whose job is no more here confirms that. False: there is no such rank.
+  bool confirm(const wire::CmIds& ids, const Endpoint& from);
+  // Calls tell(endpoint, message) for such ranks that are to be told again now.
+  template <typename Tell>
+  void repeat_farewells(Instant now, Tell&& tell) {
+    std::erase_if(farewells_, [&](Farewell& f) {
+      if (now < f.next) return false;
+      if (f.tries == kMostDisconnects) return true;
+      f.next = now + pause_after_disconnect(++f.tries);
+      tell(f.peer, disconnect(f));
+      return false;
+    });
+  }
 
   // Calls visit(connection) for each that is not free.
   template <typename Visit>
@@ -70,11 +85,17 @@ class ConnectedRanks {
       for (const Connection& connection : job.ranks)
         if (connection.state != Connection::State::free) visit(connection);
   }
-  [[nodiscard]] bool empty() const { return active_ == 0; }
+  // Those that are not free.
+  [[nodiscard]] std::size_t size() const { return active_; }
+  // Nothing is to be done from time to time.
+  [[nodiscard]] bool empty() const { return active_ == 0 && farewells_.empty(); }
 
   // Whether it has the connection's job as that was when the connection began.
   [[nodiscard]] bool keeps(const ConnectedRanks& before, const Connection& connection) const;
-  // Takes over the connections of jobs that stay as they are; others have ended.
+  // For adopt(), on any thread between two changes of the configuration.
+  void make_room_for(const ConnectedRanks& before);
+  // Takes over the connections of jobs that stay as they are; others have ended, and their ranks
+  // are told so until they confirm it.
   void adopt(ConnectedRanks& before);
 
  private:
@@ -82,6 +103,18 @@ class ConnectedRanks {
     config::JobConfig config;
     std::vector<Connection> ranks;
   };
+  struct Farewell {
+    Endpoint peer;
+    wire::CmIds ids;
+    std::uint32_t remote_qpn = 0;
+    std::uint32_t tries = 0;
+    const char* why = "";
+    Instant next;
+  };
+  static Farewell farewell_of(const Connection& c) {
+    return {c.peer, {c.nonce, c.qpn, c.remote_id}, c.remote_qpn, c.tries, c.why, c.timer};
+  }
+  static wire::Mad disconnect(const Farewell& farewell);
   Refusal object(const wire::CmRequest& request, const wire::WindowRequest& asked,
                  std::uint16_t ingress, JobRanks*& job) const;
   [[nodiscard]] WindowTerms terms_for(const JobRanks& job, const wire::WindowRequest& asked) const;
@@ -102,6 +135,7 @@ class ConnectedRanks {
   std::size_t active_ = 0;
   std::vector<JobRanks> jobs_;  // stays where it is: the index points into it
   aggregator::JobIndex<JobRanks> by_id_;
+  std::vector<Farewell> farewells_;
   std::vector<Connection*> by_qpn_;  // open addressing, at most a quarter full
 };
 

@@ -39,6 +39,12 @@ constexpr std::uint16_t lcore_of_qpn(std::uint32_t qpn) {
   return static_cast<std::uint16_t>(qpn >> 18 & 0xF);
 }
 static_assert(config::kMaxLcores <= 16);
+// DREQ comes again until the rank confirms it (IBA volume 1, 12.9), ever more rarely, and so many
+// times in all.
+constexpr std::uint32_t kMostDisconnects = 6;
+constexpr Duration pause_after_disconnect(std::uint32_t nth) {
+  return Duration::ms(50) * (std::int64_t{1} << (nth - 1));
+}
 // An endpoint's flow where it is one of these: no UD queue pair of a rank has that bit.
 constexpr std::uint32_t kConnectedFlow = 0x80000000;
 constexpr bool is_connected(const Endpoint& e) {
@@ -71,8 +77,18 @@ struct Connection {
   ReceiveSide requests;      // of RC
   UnreliableSide datagrams;  // of UC
   SendSide results;
-  std::size_t taken_bytes = 0;  // of the expected request, which was not taken whole
-  bool congested = false;       // the packet at hand has met a queue
+  // The expected request of RC, where it was not taken whole: the same packet is to come again.
+  struct Partly {
+    std::size_t bytes = 0;  // that were taken; 0: there is none
+    std::uint64_t address = 0;
+    std::size_t size = 0;
+    // False for a packet in the place of this one that is another.
+    [[nodiscard]] bool may_be(std::uint64_t at, std::size_t of) const {
+      return bytes == 0 || (at == address && of == size);
+    }
+  };
+  Partly partly;
+  bool congested = false;  // the packet at hand has met a queue
   std::uint32_t acknowledged = 0;
 
   // Set by START.
@@ -87,7 +103,7 @@ struct Connection {
   Instant progress;  // it last acknowledged a result, or had none to acknowledge
   Instant timer;     // of the next message that repeats, or of the next sign of life
   Instant told;      // the engine, that the rank lives
-  Instant asked;     // the engine, for the oldest result that is missing
+  Instant asked;     // before START a rank on UC, whether it is there; the engine, for results
   Instant repeated;  // results, because the rank asked for them
   std::uint32_t tries = 0;
   const char* why = "";      // it ends
@@ -98,7 +114,7 @@ struct Connection {
     Counter write_bytes;
     Counter results;  // packets to the rank, repeated ones included
     Counter result_bytes;
-    Counter resent;
+    Counter resent;  // of those
     Counter naks_sent;
     Counter naks_received;
   };

@@ -53,7 +53,7 @@ std::size_t OpWindow::table_bytes() const {
 void OpWindow::start(const WindowTerms& terms) {
   chunks_ = terms.chunks();
   places_ = terms.ops * chunks_;
-  base_ = 0;
+  base_ = written_ = written_before_ = question_ = last_question_ = 0;
   whole_ = kNone;
   std::fill(marks_.begin(), marks_.end(), std::uint8_t{0});
   std::fill(sent_of_op_.begin(), sent_of_op_.end(), 0u);
@@ -93,9 +93,18 @@ bool OpWindow::note_sent(std::uint64_t n) {
   return true;
 }
 
-std::optional<std::uint64_t> OpWindow::awaited() const {
-  for (std::uint64_t n = base_; n - base_ < window_; ++n)
+void OpWindow::begin_round() {
+  question_ = base_;
+  last_question_ = written_before_;
+  written_before_ = written_;
+}
+
+std::optional<std::uint64_t> OpWindow::next_question() {
+  question_ = std::max(question_, base_);
+  while (question_ < last_question_) {
+    const std::uint64_t n = question_++;
     if ((marks_[index(n)] & (kWritten | kSent)) == kWritten) return n;
+  }
   return std::nullopt;
 }
 

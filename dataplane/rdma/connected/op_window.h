@@ -81,6 +81,7 @@ class OpWindow {
   // One whose result is held already leaves no mark: its place is another chunk's.
   void note_written(std::uint64_t n) {
     if (n >= base_) marks_[index(n)] |= kWritten;
+    if (n >= written_) written_ = n + 1;
   }
 
   // True if the op that had this chunk's place before has a result there, or none had it.
@@ -93,8 +94,10 @@ class OpWindow {
   // The rank has it.
   void note_held(std::uint64_t n);
 
-  // The oldest chunk that was written and has no result yet.
-  [[nodiscard]] std::optional<std::uint64_t> awaited() const;
+  // The engine is asked in rounds for results that are missing. In each the chunks come once, by
+  // their numbers, that had been written before the last one and have no result yet.
+  void begin_round();
+  [[nodiscard]] std::optional<std::uint64_t> next_question();
 
   // True if the rank has written whole ops, without a gap between them, and lacks a result: it has
   // nothing to do but wait.
@@ -118,6 +121,10 @@ class OpWindow {
   std::uint32_t chunks_ = 1;
   std::uint32_t places_ = 1;  // in the window of addresses
   std::uint64_t base_ = 0;
+  std::uint64_t written_ = 0;         // none from it on was
+  std::uint64_t written_before_ = 0;  // the last round
+  std::uint64_t question_ = 0;
+  std::uint64_t last_question_ = 0;  // the one after it
   std::uint64_t whole_ = kNone;
   std::vector<std::uint8_t> marks_;        // of base_ to base_ + 2W, by n
   std::vector<std::uint32_t> sent_of_op_;  // results that were noted of an op, by op

@@ -25,7 +25,7 @@ SendSide::SendSide(std::uint32_t window)
       ask_every_(std::clamp(window / 4, 1u, 8u)) {}
 
 void SendSide::start(std::uint32_t psn) {
-  oldest_ = cursor_ = next_ = psn & wire::kMaxQpn;
+  oldest_ = cursor_ = unsent_ = next_ = psn & wire::kMaxQpn;
   timeout_ = kFirstTimeout;
   deadline_ = Instant::max();
   waits_ = false;
@@ -43,12 +43,13 @@ std::optional<SendSide::Order> SendSide::due() const {
   if (psn_diff(cursor_, oldest_) >= static_cast<std::int32_t>(kMostOnTheWay)) return std::nullopt;
   const Entry& entry = at(cursor_);
   const bool alone = cursor_ == oldest_;
-  return Order{cursor_, entry,
-               entry.empty || entry.immediate || alone || cursor_ % ask_every_ == 0};
+  return Order{cursor_, entry, entry.empty || entry.immediate || alone || cursor_ % ask_every_ == 0,
+               psn_diff(cursor_, unsent_) < 0};
 }
 
 void SendSide::note_sent(Instant now) {
   if (cursor_ == oldest_) deadline_ = now + timeout_;
+  if (cursor_ == unsent_) unsent_ = psn_after(unsent_);
   cursor_ = psn_after(cursor_);
 }
 

@@ -31,7 +31,8 @@ class SendSide {
   struct Order {
     std::uint32_t psn = 0;
     Entry entry;
-    bool ask = false;  // for an acknowledgement
+    bool ask = false;    // for an acknowledgement
+    bool again = false;  // it was sent before
   };
   static constexpr std::uint32_t kMostOnTheWay = 64;
   static constexpr Duration kFirstTimeout = Duration::ms(50);
@@ -79,6 +80,7 @@ class SendSide {
   std::uint32_t ask_every_;
   std::uint32_t oldest_ = 0;
   std::uint32_t cursor_ = 0;
+  std::uint32_t unsent_ = 0;  // the first that was never sent
   std::uint32_t next_ = 0;
   Duration timeout_ = kFirstTimeout;
   Instant deadline_ = Instant::max();  // of an acknowledgement

@@ -143,7 +143,7 @@ TEST_F(ConnectedTest, AMissingResultIsAskedFor) {
   inject(write(0, 0, values(1)));
   const auto asked = [&] { return sw->packet_loop().engine().counters(0).probes.get(); };
   const std::uint64_t before = asked();
-  pass(Duration::ms(350));
+  pass(Duration::ms(450));
   EXPECT_GE(asked() - before, 3u);
   EXPECT_EQ(connection()->state, Connection::State::running);
 }
@@ -451,6 +451,7 @@ TEST_F(ConnectedTest, ARankThatWaitsForOthersIsToldWhenItsJobChangesOrTheSwitchE
   settle();
   EXPECT_TRUE(has_disconnected());
 
+  inject(rc->to_switch(wire::CmAttribute::drep));
   pass(Duration::ms(100));
   connect();
   settle();

@@ -136,7 +136,11 @@ class ConnectedTreeTest : public testing::TestWithParam<int> {
     std::vector<Bytes> up = leaf->sent(2);
     for (const Bytes& frame : up) root->inject(0, frame);
     root->turn();
-    for (const Bytes& frame : root->sent(0)) leaf->inject(2, frame);
+    for (const Bytes& frame : root->sent(0)) {
+      const auto read = read_packet(frame);
+      const bool is_result = read && read->packet.header.type == wire::PacketType::result;
+      if (!is_result || !loses_results) leaf->inject(2, frame);
+    }
     return up;
   }
   void connect() {
@@ -150,6 +154,7 @@ class ConnectedTreeTest : public testing::TestWithParam<int> {
     at_leaf->join();
   }
 
+  bool loses_results = false;  // on the way to the leaf
   std::unique_ptr<RingSwitch> root;
   std::unique_ptr<RingSwitch> leaf;
   std::optional<RcRank> first;
@@ -212,6 +217,32 @@ TEST_P(ConnectedTreeTest, T3_ALateWriteGoesOnAsThatRanksContribution) {
   EXPECT_EQ(at_root->done(), 1u);
   EXPECT_EQ(at_leaf->done(), 1u);
   EXPECT_EQ(device.wrong() + at_root->wrong() + at_leaf->wrong(), 0u);
+}
+
+// A round of questions is about all chunks of the op; one chunk in each would take six.
+TEST_P(ConnectedTreeTest, Rule4_AllResultsThatWereLostAreAskedForTogether) {
+  start();
+  connect();
+  Device device(*first, 1);
+  const auto run = [&](int turns) {
+    for (; turns > 0; --turns) {
+      for (const Bytes& frame : device.poll(leaf->now)) leaf->inject(0, frame);
+      at_root->contribute();
+      at_leaf->contribute();
+      turn();
+      for (const Bytes& frame : leaf->sent(0)) device.take(frame, leaf->now);
+      at_root->take();
+      at_leaf->take();
+    }
+  };
+  loses_results = true;
+  run(1200);
+  ASSERT_EQ(root->packet_loop().engine().counters(0).completions.get(), kChunks);
+  ASSERT_FALSE(device.is_complete());
+  loses_results = false;
+  run(1000);  // 250 ms
+  EXPECT_TRUE(device.is_complete());
+  EXPECT_EQ(device.wrong(), 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(RcAndUc, ConnectedTreeTest, testing::Values(0, 1));

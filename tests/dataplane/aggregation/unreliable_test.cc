@@ -184,6 +184,33 @@ TEST_F(UnreliableTest, ARankThatWaitsForOthersIsExcused) {
   EXPECT_EQ(sw->packet_loop().engine().running_epoch(kJob), std::nullopt);
 }
 
+// Its connection manager answers another REP by RTU, as long as there is the queue pair.
+TEST_F(UnreliableTest, BeforeItsEpochARankIsAskedWhetherItIsThere) {
+  auto config = connected_config();
+  config.jobs[0].lease = Duration::seconds(1);
+  start(config);
+  connect();
+  int asked = 0;
+  for (int i = 0; i < 40; ++i) {
+    pass(Duration::ms(100));
+    for (const Bytes& frame : sw->sent(0)) {
+      ASSERT_TRUE(rc->take_rep(frame));
+      ++asked;
+      sw->inject(0, rc->to_switch(wire::CmAttribute::rtu));
+    }
+  }
+  EXPECT_GE(asked, 8);
+  EXPECT_LE(asked, 16);
+  EXPECT_EQ(connection()->state, Connection::State::joining);
+  pass(Duration::ms(1300));
+  EXPECT_TRUE(has_disconnected()) << "it is gone";
+  rc->id += 1;
+  rc->qpn += 1;
+  const auto sent = inject(rc->req());
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_TRUE(rc->take_rep(sent[0])) << "and its place is another's";
+}
+
 TEST_F(UnreliableTest, A5_ARankThatLostAPacketIsNotExcused) {
   auto config = connected_config();
   config.jobs[0].lease = Duration::seconds(1);

@@ -162,6 +162,33 @@ TEST_F(OpWindowTest, AnOpIsWholeWhenItsLastResultIsSent) {
   EXPECT_FALSE(window.note_sent(16)) << "beyond twice the window";
 }
 
+// One that was written a moment ago may have its result on the way.
+TEST_F(OpWindowTest, AfterARoundAllChunksThatStillWaitAreAskedForOnce) {
+  const auto round = [&] {
+    std::vector<std::uint64_t> asked;
+    window.begin_round();
+    while (const auto n = window.next_question()) asked.push_back(*n);
+    return asked;
+  };
+  for (const std::uint64_t n : {0, 1, 3, 4}) window.note_written(n);
+  EXPECT_TRUE(round().empty()) << "written since the round before";
+  window.note_written(2);
+  window.note_written(5);
+  ASSERT_TRUE(window.note_sent(1));
+  EXPECT_EQ(round(), (std::vector<std::uint64_t>{0, 2, 3, 4}));
+  EXPECT_EQ(round(), (std::vector<std::uint64_t>{0, 2, 3, 4, 5}));
+  window.begin_round();
+  ASSERT_EQ(window.next_question(), 0u);
+  for (std::uint64_t n = 0; n < 5; ++n) {
+    window.note_sent(n);
+    window.note_held(n);
+  }
+  EXPECT_EQ(window.next_question(), 5u) << "results came in the middle of a round";
+  EXPECT_FALSE(window.next_question());
+  window.start(terms());
+  EXPECT_TRUE(round().empty());
+}
+
 // Against a model: any order of writes within the window, results in any order.
 TEST_F(OpWindowTest, GoesRoundForManyOps) {
   std::uint64_t written = 0;

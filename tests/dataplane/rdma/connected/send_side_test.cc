@@ -104,6 +104,20 @@ TEST_F(SendSideTest, ANakIsAnAnswerAndTheNextSilenceBeginsAnew) {
   EXPECT_TRUE(side.expire(now));
 }
 
+TEST_F(SendSideTest, SaysWhichAreSentAgain) {
+  const auto again = [&] {
+    std::vector<bool> all;
+    for (; side.due(); side.note_sent(now)) all.push_back(side.due()->again);
+    return all;
+  };
+  append(3);
+  EXPECT_EQ(again(), (std::vector<bool>{false, false, false}));
+  append(1);
+  acknowledge(0);
+  side.go_back(psn(1), Duration(), now);
+  EXPECT_EQ(again(), (std::vector<bool>{true, true, false}));
+}
+
 TEST_F(SendSideTest, OnlySoManyAreOnTheWay) {
   SendSide large{256};
   large.start(0);
