@@ -13,6 +13,7 @@
 #include "control/show/show.h"
 #include "control/text/late_loops.h"
 #include "control/text/show_text.h"
+#include "dataplane/rdma/queue_pair_status.h"
 
 namespace tributary::control {
 namespace {
@@ -26,12 +27,19 @@ std::optional<std::uint32_t> number_of(std::string_view text) {
   return value;
 }
 
-ordered_json row_of(std::size_t plane, const aggregator::OpLine& line) {
+struct Lines {
+  std::vector<aggregator::OpLine> lines;
+  std::vector<dataplane::RankTransport> by;  // of the ranks as they are now
+};
+
+ordered_json row_of(std::size_t plane, const aggregator::OpLine& line,
+                    std::span<const dataplane::RankTransport> by) {
   return {{"at_ms", milliseconds(line.at)},
           {"plane", plane},
           {"shard", line.shard},
           {"what", line.what},
           {"ranks", line.ranks},
+          {"by", text_or_null(dataplane::transports_of(line.ranks, by))},
           {"chunk", line.chunk},
           {"chunks", line.chunks},
           {"until_ms", milliseconds(line.until)},
@@ -120,11 +128,13 @@ ordered_json Show::op(const std::string& name) {
   const auto owners = switch_.owners_of(*job);
   for (std::size_t plane = 0; plane < owners.size(); ++plane) {
     if (owners[plane]->is_late()) continue;
-    for (const auto& line :
-         on_loop(*owners[plane], [job = *job, id = *id](dataplane::PacketLoop&w, Instant now) {
-           return w.engine().op_lines(job, id, now);
-         })) {
-      rows.push_back(row_of(plane, line));
+    const Lines seen =
+        on_loop(*owners[plane], [job = *job, id = *id](dataplane::PacketLoop& w, Instant now) {
+          return Lines{w.engine().op_lines(job, id, now),
+                       dataplane::rank_transports(job, w.connections(), w.engine(), now)};
+        });
+    for (const auto& line : seen.lines) {
+      rows.push_back(row_of(plane, line, seen.by));
       rows.back()["hops"] = hops_of(sampled, plane, line);
     }
   }

@@ -192,14 +192,15 @@ TEST(RunTimeKeys, TheTableOfTheOperatorsHandbookIsTrue) {
   proven.insert("ports[].name");
   EXPECT_THAT(proven, testing::UnorderedElementsAreArray(keys));
   // These are of no use without other keys.
-  EXPECT_THAT(untried,
-              testing::UnorderedElementsAre(
-                  "switch.telemetry.node_id", "switch.telemetry.report_to",
-                  "switch.telemetry.key_file", "ports[].vlan.id", "jobs[].rdma", "jobs[].lcore",
-                  "jobs[].planes", "jobs[].lcores", "jobs[].bracketing", "jobs[].release",
-                  "jobs[].notify", "jobs[].stragglers.degraded_after", "jobs[].names.enabled",
-                  "jobs[].names.readers", "acl.rules[].ether_type", "acl.rules[].source_ports",
-                  "acl.rules[].destination_ports", "acl.rules[].watch"));
+  EXPECT_THAT(
+      untried,
+      testing::UnorderedElementsAre(
+          "switch.telemetry.node_id", "switch.telemetry.report_to", "switch.telemetry.key_file",
+          "switch.telemetry.ioam.ports", "ports[].vlan.id", "jobs[].rdma", "jobs[].lcore",
+          "jobs[].planes", "jobs[].lcores", "jobs[].bracketing", "jobs[].release", "jobs[].notify",
+          "jobs[].stragglers.degraded_after", "jobs[].names.enabled", "jobs[].names.readers",
+          "acl.rules[].ether_type", "acl.rules[].source_ports", "acl.rules[].destination_ports",
+          "acl.rules[].watch"));
 }
 
 }  // namespace

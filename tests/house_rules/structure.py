@@ -40,6 +40,8 @@ NOT_MIRRORED = {
     "tests/worker/disagreement_test.cc": "communicators and engine together: ranks that call different ops",
     "tests/worker/faults_test.cc": "sessions and engine together, with one fault at a time",
     "tests/worker/session_collectives_test.cc": "what all of session*.cc do with other collectives",
+    "tests/worker/transport/transport_suite_test.cc": "what every transport does",
+    "tests/worker_memif/memif/transport_suite_test.cc": "the same, of the one that needs DPDK",
     "tests/worker/lossy_network_test.cc": "sessions and engine together, on a bad network",
 }
 # What of tests/system only CMake runs, because it needs what CMake alone makes.

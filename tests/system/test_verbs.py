@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import time
 
 import pytest
 from testbed.fabric import Port
@@ -33,11 +34,15 @@ def example(tmp_path_factory):
     return program
 
 
-@pytest.fixture
-def verbs_bed(make_bed):
+def bed_of(make_bed, *more):
     return make_bed(
         "veth", HOSTS, more_ports=machine_ports, port_options=[{}, {"rdma": True}, {"rdma": True}],
-        jobs=[Job(1, SIZE, (("rdma", True), ("chunk_bytes", CHUNK), ("window", 1024)))])
+        jobs=[Job(1, SIZE, (("rdma", True), ("chunk_bytes", CHUNK), ("window", 1024), *more))])
+
+
+@pytest.fixture
+def verbs_bed(make_bed):
+    return bed_of(make_bed)
 
 
 def guest(bed, i, script, program, modules=(), programs=()):
@@ -76,6 +81,27 @@ def test_a5_losses_and_duplicates_both_ways(verbs_bed, example):
         assert f"udp: {ops} allreduces of {size} bytes are right" in peer.check_exit(LIMIT_S).text()
         for machine in (first, second):
             machine.process.wait_line(f"verbs: {ops} allreduces of {size} bytes are right", LIMIT_S)
+
+
+def connected(bed):
+    return sum(row["ranks"] for row in bed.switch.show("qps") if row["type"] == "UC")
+
+
+def test_a5_a_rank_on_uc_waits_for_longer_than_the_lease(make_bed, example):
+    """A5: its kernel's connection manager answers another REP, while the other machine starts."""
+    bed, size, ops = bed_of(make_bed, ("lease", "5s")), 1 << 16, 3
+    with guest(bed, 0, command(1, 1, size, ops, "uc"), example) as first:
+        bed.loop.wait(lambda: connected(bed) == 1, LIMIT_S, "the first is connected")
+        began = time.monotonic()
+        bed.loop.wait(lambda: connected(bed) != 1 or time.monotonic() > began + 7, 30, "the lease is over")
+        assert connected(bed) == 1, bed.switch.show("qps")
+        with guest(bed, 1, command(1, 2, size, ops, "uc"), example) as second:
+            bed.loop.wait(lambda: connected(bed) == 2, LIMIT_S, "both are connected")
+            peer = bed.start("peer", [PYTHON, TOP / "tests/system/verbs_peer.py", bed.address(0), 1, 0, SIZE, size, ops],
+                             0)
+            assert f"udp: {ops} allreduces of {size} bytes are right" in peer.check_exit(LIMIT_S).text()
+            for machine in (first, second):
+                machine.process.wait_line(f"verbs: {ops} allreduces of {size} bytes are right", LIMIT_S)
 
 
 def test_a5_a_loss_on_uc_ends_the_programs(verbs_bed, example):

@@ -51,6 +51,8 @@ std::vector<std::byte> read_by_name(const NameRead& what) {
     client.poll(now, *batch);
     if (batch->size() != 0) transport->send(batch->datagrams());
     if (transport->receive(receiver) != 0) continue;
+    if (const std::string broken = transport->failure(); !broken.empty())
+      throw std::runtime_error(broken);
     const Duration left = client.next_wakeup() - now;
     transport->wait(std::clamp(left, Duration(), Duration::ms(500)));
   }

@@ -35,15 +35,15 @@ std::uint32_t source_of(const std::byte* route) {
 
 }  // namespace
 
-RdmaTransport::RdmaTransport(const UdTarget& target, const Patience& patience)
+RdmaTransport::RdmaTransport(const UdTarget& target, const Patience& patience,
+                             const VerbsLibrary& verbs)
     : target_(target),
-      ud_(target, kDepths, patience),
+      ud_(target, kDepths, patience, verbs),
       slot_bytes_(rounded(wire::kGrhBytes + ud_.path_mtu())),
       memory_(std::make_unique<std::byte[]>((kDepths.sends + kDepths.receives) * slot_bytes_)),
       wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   const std::size_t bytes = (kDepths.sends + kDepths.receives) * slot_bytes_;
-  registered_ =
-      VerbsLibrary::get().ibv_reg_mr_(ud_.domain(), memory_.get(), bytes, IBV_ACCESS_LOCAL_WRITE);
+  registered_ = verbs.ibv_reg_mr_(ud_.domain(), memory_.get(), bytes, IBV_ACCESS_LOCAL_WRITE);
   if (registered_ == nullptr || !wake_)
     throw std::system_error(errno, std::generic_category(),
                             "rdma transport: cannot register " + std::to_string(bytes) +
@@ -53,7 +53,7 @@ RdmaTransport::RdmaTransport(const UdTarget& target, const Patience& patience)
 }
 
 RdmaTransport::~RdmaTransport() {
-  if (registered_ != nullptr) VerbsLibrary::get().ibv_dereg_mr_(registered_);
+  if (registered_ != nullptr) ud_.library().ibv_dereg_mr_(registered_);
 }
 
 // Results come to the queue pair: there is no group to join, and buffers are there already.
@@ -75,7 +75,20 @@ void RdmaTransport::free_slots() {
   std::array<ibv_wc, kBurst> done;
   for (int got = 0;
        (got = ibv_poll_cq(ud_.sends(), static_cast<int>(done.size()), done.data())) > 0;)
-    for (int i = 0; i < got; ++i) free_.push_back(static_cast<std::uint32_t>(done[i].wr_id));
+    for (int i = 0; i < got; ++i) {
+      if (done[i].status != IBV_WC_SUCCESS) note_error(done[i], "send");
+      free_.push_back(static_cast<std::uint32_t>(done[i].wr_id));
+    }
+}
+
+// The first one says why; those that follow are flushed for it.
+void RdmaTransport::note_error(const ibv_wc& completion, const char* what) {
+  if (!failure_.empty()) return;
+  failure_ = "rdma transport: queue pair " + std::to_string(ud_.queue_pair()->qp_num) + " of " +
+             ud_.device() + " is in error: a " + what + " ended with " +
+             ud_.library().ibv_wc_status_str_(completion.status) + " (work completion status " +
+             std::to_string(completion.status) + ", vendor error " +
+             std::to_string(completion.vendor_err) + "); create the communicator anew";
 }
 
 bool RdmaTransport::post(const Datagram& d) {
@@ -133,8 +146,12 @@ void RdmaTransport::deliver(const ibv_wc& completion, const Receiver& receiver) 
     drops_.add(reason);
     post_receive(slot);
   };
-  if (completion.status != IBV_WC_SUCCESS || completion.byte_len < wire::kGrhBytes)
-    return refuse(DropReason::roce_malformed);
+  if (completion.status != IBV_WC_SUCCESS) {
+    // Flushed for one that may be a send, and says more.
+    if (completion.status == IBV_WC_WR_FLUSH_ERR && failure_.empty()) free_slots();
+    return note_error(completion, "receive");
+  }
+  if (completion.byte_len < wire::kGrhBytes) return refuse(DropReason::roce_malformed);
   if (completion.src_qp != ud_.remote_qpn() || source_of(route) != target_.ipv4)
     return refuse(DropReason::sender_mismatch);
   const auto bytes =
@@ -156,13 +173,13 @@ bool RdmaTransport::arm() {
   ready_.resize(kBurst);
   const int got = ibv_poll_cq(ud_.receives(), static_cast<int>(kBurst), ready_.data());
   ready_.resize(static_cast<std::size_t>(std::max(got, 0)));
-  if (send_blocked_) free_slots();
+  free_slots();  // one that ended in error is seen though slots are left
   const bool can_send = send_blocked_ && !free_.empty();
   return ready_.empty() && !can_send;
 }
 
 void RdmaTransport::wait(Duration limit) {
-  const VerbsLibrary& verbs = VerbsLibrary::get();
+  const VerbsLibrary& verbs = ud_.library();
   if (!ready_.empty() || !arm()) return;
   std::array<pollfd, 2> fds = {{{.fd = ud_.events()->fd, .events = POLLIN, .revents = 0},
                                 {.fd = wake_.get(), .events = POLLIN, .revents = 0}}};

@@ -7,7 +7,8 @@
 //
 // The device checks the ICRC, so a CRC32C is checked only where a packet has one. Packets from
 // other queue pairs or addresses than the switch's are dropped and counted. A full send queue, or a
-// packet that no receive buffer was there for, is loss like any other: the session resends.
+// packet that no receive buffer was there for, is loss like any other: the session resends. A work
+// completion in error is the end: the queue pair only flushes from then on.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +26,8 @@ namespace tributary::worker {
 
 class RdmaTransport final : public Transport {
  public:
-  RdmaTransport(const UdTarget& target, const Patience& patience);
+  RdmaTransport(const UdTarget& target, const Patience& patience,
+                const VerbsLibrary& verbs = VerbsLibrary::get());
   ~RdmaTransport() override;
 
   void on_start(const wire::StartInfo& info) override;
@@ -36,6 +38,7 @@ class RdmaTransport final : public Transport {
   [[nodiscard]] std::size_t max_datagram_bytes() const override {
     return ud_.path_mtu() - wire::kRoceLeadBytes;
   }
+  [[nodiscard]] std::string failure() const override { return failure_; }
   [[nodiscard]] const DropCounters& drops() const override { return drops_; }
   [[nodiscard]] std::string describe() const override;
 
@@ -51,6 +54,7 @@ class RdmaTransport final : public Transport {
   }
   void post_receive(std::size_t slot);
   void free_slots();
+  void note_error(const ibv_wc& completion, const char* what);
   bool post(const Datagram& datagram);
   void deliver(const ibv_wc& completion, const Receiver& receiver);
   // Arms the completion queues; false: something completed meanwhile.
@@ -65,6 +69,7 @@ class RdmaTransport final : public Transport {
   std::vector<ibv_wc> ready_;        // completions that arm() has found
   bool send_blocked_ = false;        // the last send() met a full queue
   FileDescriptor wake_;
+  std::string failure_;
   DropCounters drops_;
 };
 

@@ -49,8 +49,9 @@ std::string refusal(int status) {
 
 }  // namespace
 
-UdConnection::UdConnection(const UdTarget& target, const UdDepths& depths, const Patience& patience)
-    : verbs_(VerbsLibrary::get()) {
+UdConnection::UdConnection(const UdTarget& target, const UdDepths& depths, const Patience& patience,
+                           const VerbsLibrary& verbs)
+    : verbs_(verbs) {
   try {
     resolve(target, patience);
     create(depths);

@@ -28,11 +28,13 @@ struct UdDepths {
 class UdConnection {
  public:
   // Throws std::runtime_error that says which step failed, or ConnectCancelled.
-  UdConnection(const UdTarget& target, const UdDepths& depths, const Patience& patience);
+  UdConnection(const UdTarget& target, const UdDepths& depths, const Patience& patience,
+               const VerbsLibrary& verbs);
   ~UdConnection();
   UdConnection(const UdConnection&) = delete;
   UdConnection& operator=(const UdConnection&) = delete;
 
+  [[nodiscard]] const VerbsLibrary& library() const { return verbs_; }
   [[nodiscard]] ibv_qp* queue_pair() const { return id_->qp; }
   [[nodiscard]] ibv_pd* domain() const { return id_->pd; }
   [[nodiscard]] ibv_cq* sends() const { return send_cq_; }

@@ -31,7 +31,8 @@ namespace tributary::worker {
   X(ibverbs, ibv_dereg_mr)              \
   X(ibverbs, ibv_create_ah)             \
   X(ibverbs, ibv_destroy_ah)            \
-  X(ibverbs, ibv_query_port)
+  X(ibverbs, ibv_query_port)            \
+  X(ibverbs, ibv_wc_status_str)
 
 struct VerbsLibrary {
 #define X(library, function) decltype(&::function) function##_ = nullptr;

@@ -35,6 +35,7 @@ class StagedTransport final : public Transport {
   }
   [[nodiscard]] std::size_t max_cut_bytes() const override { return inner_->max_cut_bytes(); }
   [[nodiscard]] std::string silence_hint() const override { return inner_->silence_hint(); }
+  [[nodiscard]] std::string failure() const override { return inner_->failure(); }
   [[nodiscard]] const DropCounters& drops() const override { return inner_->drops(); }
   [[nodiscard]] std::string describe() const override { return inner_->describe(); }
 

@@ -63,6 +63,8 @@ class Transport {
   // Appended to the error that the switch does not answer: a likely cause, like an interface that
   // does not compute checksums; "" if none is known.
   [[nodiscard]] virtual std::string silence_hint() const { return {}; }
+  // Why it carries nothing any more, from then on; "": it does.
+  [[nodiscard]] virtual std::string failure() const { return {}; }
   [[nodiscard]] virtual const DropCounters& drops() const = 0;
   [[nodiscard]] virtual std::string describe() const = 0;
 };

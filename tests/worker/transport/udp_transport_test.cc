@@ -4,8 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <thread>
-
 #include "core/wire/integrity.h"
 #include "worker/transport/packet_check.h"
 
@@ -74,17 +72,6 @@ class UdpTransportTestTimed : public ::testing::Test {
   sockaddr_in peer_{};
   std::optional<UdpTransport> transport_;
 };
-
-TEST_F(UdpTransportTestTimed, HeadAndPayloadArriveAsOneDatagram) {
-  const auto head = packet();
-  const std::array<std::byte, 3> payload = {std::byte{1}, std::byte{2}, std::byte{3}};
-  const Datagram d{head, payload, 0};
-  ASSERT_EQ(transport_->send({&d, 1}), 1u);
-  std::array<std::byte, 2048> buffer;
-  ASSERT_EQ(::recv(socket_.get(), buffer.data(), buffer.size(), 0),
-            static_cast<ssize_t>(head.size() + 3));
-  EXPECT_EQ(buffer[head.size() + 2], std::byte{3});
-}
 
 TEST_F(UdpTransportTestTimed, DeliversOnlyParsedPacketsOfTheSwitch) {
   learn_peer();
@@ -343,15 +330,6 @@ TEST_F(UdpTransportTestTimed, RefusedDatagramsAreJustLost) {
     EXPECT_EQ(transport_->send({&d, 1}), 1u);
     transport_->receive([](const wire::Packet&) { FAIL(); });
   }
-}
-
-TEST_F(UdpTransportTestTimed, WakeEndsTheNextWait) {
-  transport_->wake();
-  transport_->receive([](const wire::Packet&) {});  // does not consume it
-  transport_->wait(Duration::seconds(3600));
-  std::thread waker([&] { transport_->wake(); });
-  transport_->wait(Duration::seconds(3600));
-  waker.join();
 }
 
 TEST_F(UdpTransportTestTimed, DescribesItself) {

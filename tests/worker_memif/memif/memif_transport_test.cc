@@ -99,27 +99,6 @@ class MemifTransportTestTimed : public ::testing::Test {
   std::unique_ptr<MemifTransport> transport_;
 };
 
-TEST_F(MemifTransportTestTimed, EveryByteComesBackAtEverySize) {
-  RecordProperty("seed", std::to_string(kSeed));
-  Prng prng(kSeed);
-  std::vector<Sample> samples;
-  for (const std::size_t elements : {0, 1, 2, 3, 63, 256, 1000, 2048, 2400})
-    samples.push_back(make_sample(prng, static_cast<std::uint32_t>(samples.size()), elements));
-  std::vector<Datagram> batch;
-  for (const Sample& s : samples) batch.push_back(s.datagram());
-  ASSERT_EQ(transport_->send(batch), batch.size());
-  std::size_t next = 0;
-  receive_until(samples.size(), [&](const wire::Packet& p) {
-    ASSERT_EQ(p.header.seq, next);
-    const auto& expected = samples[next].payload;
-    ASSERT_EQ(p.payload.size(), expected.size());
-    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), p.payload.begin()))
-        << "seed " << kSeed;
-    ++next;
-  });
-  EXPECT_EQ(transport_->drops().total(), 0u);
-}
-
 // More than 2^16 frames: ring indices wrap; more than the depth at once: send() takes a prefix.
 TEST_F(MemifTransportTestTimed, ManyPacketsInOrderPastTheWrapOfTheIndices) {
   constexpr std::uint32_t kCount = 150'000;
@@ -298,14 +277,6 @@ TEST_F(MemifTransportTestTimed, WaitSleepsUntilAPacketComes) {
   sent.count_down();
   EXPECT_EQ(receive_until(1, [](const wire::Packet&) {}), 1u);
   later.join();
-}
-
-TEST_F(MemifTransportTestTimed, WakeEndsAWaitFromAnyThread) {
-  transport_->wake();
-  transport_->wait(kForever);  // a wake before the wait counts
-  std::thread other([&] { transport_->wake(); });
-  transport_->wait(kForever);
-  other.join();
 }
 
 std::int64_t thread_cpu_ns() {
