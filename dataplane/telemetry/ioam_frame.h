@@ -16,7 +16,7 @@ inline constexpr std::size_t kTraceLookBytes = 14 + 2 * 4 + 40;
 // Whether a hop-by-hop header follows IPv6's, where a trace may stand.
 bool may_have_trace(std::span<const std::byte> frame);
 
-// What fill_trace() would say of a frame, which is whole.
+// Returns what fill_trace() would, of a frame that is whole, and changes nothing.
 telemetry::IoamOutcome judge_trace(std::span<const std::byte> frame, std::uint16_t name_space);
 
 // Adds `hop` of the node to the frame's trace. The times of a trace are UTC: hop.egress_ns is in ns

@@ -22,7 +22,7 @@ constexpr std::uint16_t kOverflow = 0x0400;
 constexpr std::uint16_t kRemainingMask = 0x007F;
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 constexpr std::uint64_t kNsPerMicrosecond = 1'000;
-// Of a transit delay: it is longer than the other bits can say (RFC 9197, section 4.4.2.5).
+// A transit delay that is longer than the other bits can say (RFC 9197, section 4.4.2.5).
 constexpr std::uint32_t kDelayOverflow = 0x80000000;
 
 constexpr std::uint32_t bit(unsigned number) {

@@ -27,7 +27,7 @@ enum class IoamOutcome : std::uint8_t {
   malformed,  // lengths that cannot be; nothing is changed
 };
 
-// What fill_ioam_trace() would say of the packet.
+// Returns what fill_ioam_trace() would, and changes nothing.
 IoamOutcome judge_ioam_trace(std::span<const std::byte> packet, std::uint16_t name_space);
 
 // Fills the first trace of the namespaces. `packet` begins with the IPv6 header. hop.egress_ns is
