@@ -226,7 +226,7 @@ TEST(LoopTelemetryTurns, C6_WhatWaitsWithMetadataDoesNotLeaveByAPortThatIsTruste
   EXPECT_GT(sw.drops(1, DropReason::telemetry_untrusted), 0u);
   sw.inject(0, marked(plain));
   sw.turn();
-  EXPECT_EQ(sw.sent(1), std::vector{plain});
+  EXPECT_EQ(sw.sent(1), std::vector<Bytes>{plain});
   EXPECT_EQ(sw.buffers_in_use(), 0u);
 }
 

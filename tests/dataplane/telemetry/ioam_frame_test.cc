@@ -90,7 +90,7 @@ TEST_F(Ioam, C5_ATraceIsFilledForEachPortOfTheDomainAndStaysAsItIsTowardOthers) 
       frame[ip + kTrace + 3] = plain[ip + kTrace + 3];
       EXPECT_EQ(frame, plain);
     }
-    EXPECT_EQ(left[3], std::vector{plain});
+    EXPECT_EQ(left[3], std::vector<Bytes>{plain});
   }
   EXPECT_EQ(counters().traces.get(), 6u);
   EXPECT_EQ(counters().traces_full.get() + counters().traces_malformed.get(), 0u);
@@ -100,7 +100,7 @@ TEST_F(Ioam, C5_ATraceIsFilledForEachPortOfTheDomainAndStaysAsItIsTowardOthers) 
 TEST_F(Ioam, C5_APacketFromOutsideTheDomainIsNotTouched) {
   const Bytes plain = frame_of(packet());
   const auto left = pass(3, plain);
-  for (const std::size_t to : {0u, 1u, 2u}) EXPECT_EQ(left[to], std::vector{plain});
+  for (const std::size_t to : {0u, 1u, 2u}) EXPECT_EQ(left[to], std::vector<Bytes>{plain});
   EXPECT_EQ(counters().traces.get(), 0u);
 }
 
@@ -136,7 +136,7 @@ TEST_F(Ioam, WhatIsNoTraceOfTheNamespaceStaysAsItIs) {
   for (const Bytes& one : {foreign, malformed, short_header, other, cut}) {
     const Bytes plain = frame_of(one);
     const auto left = pass(0, plain);
-    for (const std::size_t to : {1u, 2u, 3u}) EXPECT_EQ(left[to], std::vector{plain});
+    for (const std::size_t to : {1u, 2u, 3u}) EXPECT_EQ(left[to], std::vector<Bytes>{plain});
   }
   EXPECT_EQ(counters().traces_malformed.get(), 2u) << "as they came in";
   EXPECT_EQ(counters().traces.get() + counters().traces_full.get(), 0u);
@@ -167,11 +167,11 @@ TEST_F(Ioam, AReloadChangesNamespaceAndPorts) {
   const Bytes plain = frame_of(packet());
   auto left = pass(0, plain);
   expect_hop(left[1].at(0), 14, 0, 1);
-  EXPECT_EQ(left[2], std::vector{plain});
+  EXPECT_EQ(left[2], std::vector<Bytes>{plain});
   config.telemetry.ioam.name_space = 5;
   sw.reload(config);
   left = pass(0, plain);
-  EXPECT_EQ(left[1], std::vector{plain});
+  EXPECT_EQ(left[1], std::vector<Bytes>{plain});
 }
 
 }  // namespace
