@@ -79,8 +79,8 @@ TEST(NetworkFile, C7_AManagerMovesTrees) {
   EXPECT_EQ(file.manager.address, "m1:9402,[::1]:9402");
   EXPECT_EQ(file.manager.certificate, "/b");
   EXPECT_EQ(refusal(with_manager("address: unix:/run/m.sock")), "");
-  for (const char* wrong : {"m1", "m1:", ":9402", "m1:70000", "unix:", "\"m1:9402,\"", "\"\""})
-    EXPECT_THAT(refusal(with_manager(std::string("address: ") + wrong)),
+  for (const char* wrong : {"m1", "m1:", ":9402", "m1:70000", "unix:", "m1:9402,", ""})
+    EXPECT_THAT(refusal(with_manager("address: '" + std::string(wrong) + "'")),
                 HasSubstr("manager.address"))
         << wrong;
   EXPECT_THAT(refusal(with_manager("tls_ca: /a")), HasSubstr("manager.address: is missing"));
