@@ -104,9 +104,10 @@ def test_c5_traces_of_other_packets_are_filled_at_every_hop(make_tree, tmp_path)
     tree = yaml.safe_load(path.read_text())
     for switch in tree["switches"]:
         ports = [port["name"] for port in switch["ports"]]
-        switch["telemetry"] = {"ioam": {"namespace": 123, "ports": ports}}
+        switch["telemetry"] = {
+            "node_id": switch["id"], "report_to": "127.0.0.1:9", "ioam": {"namespace": 123, "ports": ports}}
     path.write_text(yaml.safe_dump(tree, sort_keys=False))
-    bed = make_tree(path, telemetry=16)
+    bed = make_tree(path)
     receiver = bed.start("traces-to", [sys.executable, TRACES, "receive", "eth0", "3"], "w1")
     mac = receiver.wait_line(r"^ready (\S+)", 30)[1]
     for name in ("root", "A"):
