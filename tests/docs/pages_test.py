@@ -33,7 +33,7 @@ READ = {
     "docs/operating/load.md": (1, "CPUs of the reader's machine"),
     "docs/operating/reload.md": (5, "calls, each with what may be said of it"),
     "docs/operating/slow-jobs.md": (2, "calls, and a table of an op that is explained"),
-    "docs/operating/trees.md": (3, "calls to switches of the reader's tree"),
+    "docs/operating/trees.md": (4, "calls to switches of the reader's tree"),
     "docs/pktgen.md": (7, "another program; system.pktgen replays its files"),
 }
 
