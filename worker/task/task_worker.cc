@@ -206,10 +206,28 @@ void TaskWorker::deliver(const TaskArray& array) {
     for (const auto& one : hellos) all = all && one.stage == "result";
     taken = all && meet_main("result", patience);
   }
+  ending_.over = true;
 }
 
 void TaskWorker::close() {
+  if (!task_.empty() && !ending_.over) return fail("it left before main had the result");
   sum_job_.part();
+  task_job_.leave();
+}
+
+void TaskWorker::fail(const std::string& why) {
+  sum_job_.leave();  // ends the others' ops, so that they come to the meeting
+  interrupt();
+  if (!ending_.over) {
+    ending_.why = why.empty() ? "without a word" : why;
+    try {
+      Patience patience(task::kTell);
+      meet_workers("rounds", patience);
+    } catch (const CommunicatorError&) {
+      // A WorkerFailed that names this one: they know. Or they are not there.
+    }
+  }
+  sum_job_.leave();
   task_job_.leave();
 }
 
