@@ -61,6 +61,8 @@ void TaskWorker::put(const char* suffix, std::uint32_t round, const TaskArray& a
              task::to_npy(array));
   } catch (const CommunicatorError& error) {
     put_refusal_ = error.what();
+    // Another run of this task has given these names: readers must not get some of either.
+    if (error.reason() == wire::Reason::name_taken) manifest_->publish.clear();
   }
 }
 
