@@ -128,7 +128,7 @@ class NamedValues {
     if (type != PacketType::get) {
       packet.payload = value_of(i);
       packet.header.dtype = wire::DType::uint8;
-      wire::add_value_info(extensions, {digests_[i], kValueBytes, 1});
+      wire::add_value_info(extensions, {digests_[i], kValueBytes, 1, digests_[i], 0});
     }
     packet.extensions = extensions.bytes();
     const auto rank = static_cast<std::uint16_t>(from == host(0) ? 0 : 1);
