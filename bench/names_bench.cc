@@ -20,6 +20,7 @@
 #include "core/digest.h"
 #include "core/net/udp_peer.h"
 #include "core/prng.h"
+#include "dataplane/udp/address_book.h"
 #include "tests/aggregator/names/cache_trace.h"
 
 namespace tributary::bench {
@@ -209,7 +210,7 @@ class KeptResults {
     return h;
   }
 
-  aggregator::Engine engine_{configuration(), {}};
+  aggregator::Engine engine_{configuration(), dataplane::kUdpAddresses, {}};
   aggregator::Outbox outbox_;
   Answers answers_;
   Instant now_ = Instant::from_ns(1'000'000'000);

@@ -13,6 +13,7 @@
 
 #include "core/net/udp_peer.h"
 #include "core/wire/header.h"
+#include "dataplane/udp/address_book.h"
 
 namespace tributary::worker {
 namespace {
@@ -84,8 +85,8 @@ void TestSwitch::start() {
     config::SwitchConfig part = config_;
     for (auto& job : part.jobs) job.plane = plane;
     const auto epoch = static_cast<std::uint16_t>(next_epoch_ + 1000 * plane);
-    auto engine =
-        std::make_unique<aggregator::Engine>(part, aggregator::EngineStart{epoch, 5u * plane});
+    auto engine = std::make_unique<aggregator::Engine>(part, dataplane::kUdpAddresses,
+                                                       aggregator::EngineStart{epoch, 5u * plane});
     auto outbox = std::make_unique<aggregator::Outbox>(engine->outbox_capacity());
     auto names = std::make_unique<aggregator::NameEngine>(part, epoch);
     auto names_outbox = std::make_unique<aggregator::Outbox>(names->outbox_capacity());
