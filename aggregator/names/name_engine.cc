@@ -382,7 +382,7 @@ DropReason NameEngine::on_data(Request& r, Instant now, Outbox& out) {
     NameEntry& e = (*store_)[r.entry];
     e.info = *info;
     e.confirmed = true;
-    if (!e.declared) e.expires = end_of(*info, now);
+    e.expires = e.declared ? std::min(e.expires, end_of(*info, now)) : end_of(*info, now);
     keep(r);
     said = info_of(r.entry, now);
   }

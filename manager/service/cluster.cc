@@ -154,7 +154,7 @@ void Cluster::use_uplink(const std::string& node, const std::string& uplink, Ins
       tell({.kind = "move",
             .reason = move->node + " moves from " + move->from + " to " + move->to +
                       ", and waits for " + move->waits_for()});
-    else
+    else if (was)
       tell({.kind = "move", .reason = stayed_ = was->node + " stays at " + uplink + ": asked"});
     refresh();
   });
@@ -164,16 +164,16 @@ void Cluster::use_uplink(const std::string& node, const std::string& uplink, Ins
 void Cluster::tend_move(const std::string& node, const SwitchReport& report, Instant now) {
   if (!service_.move() || node != service_.move()->waits_for()) return;
   const Move move = *service_.move();
-  if (report.refused && report.refused_revision >= move.since) {
-    service_.give_up_moving(now);
-    stayed_ = move.node + " stays at " + move.from + ": " + node + ": " + report.problem;
-    tell({.kind = "move", .reason = stayed_});
-  } else if (report.applied.term == service_.version().term &&
-             report.applied.revision >= move.since) {
+  // A switch that has the move's document may have refused a later one.
+  if (report.applied.term == service_.version().term && report.applied.revision >= move.since) {
     service_.go_on_moving(now);
     if (move.opened)
       tell({.kind = "move",
             .reason = move.node + " has moved from " + move.from + " to " + move.to});
+  } else if (report.refused && report.refused_revision >= move.since) {
+    service_.give_up_moving(now);
+    stayed_ = move.node + " stays at " + move.from + ": " + node + ": " + report.problem;
+    tell({.kind = "move", .reason = stayed_});
   } else {
     return;
   }

@@ -136,6 +136,7 @@ class Service {
   [[nodiscard]] Ways ways_with(const std::string& node, const std::string& uplink) const;
   [[nodiscard]] std::string trouble_since(const Admission& before) const;
   [[nodiscard]] std::set<std::string> needed_for(const Move& move) const;
+  [[nodiscard]] bool relays_jobs(const std::string& node) const;
   void load_job(const Entry& entry, Instant now, Admission& into) const;
   [[nodiscard]] std::vector<Write> differences() const;
   void forgive_old_refusals(Instant now);

@@ -1,4 +1,5 @@
 // Ways up that switches use instead of the topology's first, and the move from one to another.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
@@ -96,11 +97,21 @@ std::set<std::string> Service::needed_for(const Move& move) const {
   return needed;
 }
 
+// Whether jobs may pass the switch that it has no part in.
+bool Service::relays_jobs(const std::string& node) const {
+  const auto at = config::find_switch(topology_, node);
+  const auto& jobs = admission_.jobs();
+  return at && !topology_.switches[*at].aggregate &&
+         std::any_of(jobs.begin(), jobs.end(), [](const auto& job) { return job.second.admitted(); });
+}
+
 void Service::use_uplink(const std::string& node, const std::string& uplink,
                          const std::set<std::string>& present, Instant now) {
   if (stale_) load(now);
   const config::Topology next = with_way(topology_, node, uplink);
-  if (move_ && move_->node == node && move_->from == uplink && !move_->opened)
+  // A switch that has gone does not move any more.
+  if (move_ && move_->node == node && move_->from == uplink &&
+      (!move_->opened || !present.contains(node)))
     return give_up_moving(now);
   if (way_of(topology_, node) == uplink) return;
   if (move_)
@@ -116,7 +127,9 @@ void Service::use_uplink(const std::string& node, const std::string& uplink,
             .since = revision_ + 1};
   const Admission before = admission_;
   go_back_to(stored_, {ways_with(node, uplink), move}, now);
-  std::string trouble = trouble_since(before);
+  std::string trouble = move_ ? trouble_since(before) : "the switches would be no tree";
+  if (trouble.empty() && relays_jobs(node))
+    trouble = "it aggregates nothing, so it cannot drain the jobs that pass it";
   for (const std::string& needed : needed_for(move))
     if (trouble.empty() && !present.contains(needed))
       trouble = "no agent speaks for switch " + needed + ", which has to be told";

@@ -37,6 +37,15 @@ config::Topology with_way(config::Topology topology, const std::string& node,
 }
 
 config::Topology with_ways(config::Topology topology, Ways& ways) {
+  std::erase_if(ways, [&](const auto& way) { return !config::find_switch(topology, way.first); });
+  // Together they may be a tree where some of them alone are none.
+  config::Topology all = topology;
+  for (const auto& [node, uplink] : ways)
+    all.switches[*config::find_switch(all, node)].active_uplink = uplink;
+  config::ReadContext context("topology");
+  config::use_active_uplinks(all, context);
+  if (context.errors().empty()) config::check_topology(all, context);
+  if (context.errors().empty()) return all;
   for (auto way = ways.begin(); way != ways.end();) try {
       topology = with_way(topology, way->first, way->second);
       ++way;

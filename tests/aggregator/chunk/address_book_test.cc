@@ -13,7 +13,7 @@ using wire::PacketType;
 
 // It may be of any front end.
 TEST_F(LeafTest, Rule20_KnowsItsParentByItsEndpointAlone) {
-  class QueuePairs : public AddressBook {
+  static const class QueuePairs : public AddressBook {
    public:
     [[nodiscard]] Endpoint parent(const config::ParentConfig& above,
                                   std::uint16_t uplink) const override {
@@ -28,7 +28,7 @@ TEST_F(LeafTest, Rule20_KnowsItsParentByItsEndpointAlone) {
                                              std::uint16_t) const override {
       return {};
     }
-  } const book;
+  } book;
   config::SwitchConfig config = test_switch({leaf_job()});
   config.id = kLeafId;
   engine_ = std::make_unique<StillEngine>(config, book, EngineStart{41, 0});
