@@ -102,7 +102,8 @@ bool Service::relays_jobs(const std::string& node) const {
   const auto at = config::find_switch(topology_, node);
   const auto& jobs = admission_.jobs();
   return at && !topology_.switches[*at].aggregate &&
-         std::any_of(jobs.begin(), jobs.end(), [](const auto& job) { return job.second.admitted(); });
+         std::any_of(jobs.begin(), jobs.end(),
+                     [](const auto& job) { return job.second.admitted(); });
 }
 
 void Service::use_uplink(const std::string& node, const std::string& uplink,

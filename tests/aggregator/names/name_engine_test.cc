@@ -349,6 +349,13 @@ TEST_P(Leaf, APutThatTheRootHadBeforeIsAsOldAsThere) {
   expect_up(put(1, "other"), PacketType::put);
 }
 
+TEST_P(Leaf, AnEntryOfItsOwnLivesNoLongerThanTheOriginal) {
+  put(0, "value");
+  get(1);
+  lifetime_ms_ = 2'000;
+  EXPECT_EQ(from_above(PacketType::data, "value")[0].info.lifetime_ms, 2'000u);
+}
+
 TEST_P(Leaf, AnotherValuesSegmentWaitsForTheRootsWord) {
   segments_ = 2;
   whole_ = 7;

@@ -139,6 +139,32 @@ TEST(ServiceMoves, ACallerMayThinkBetterOfItUntilTheNewWayIsOpen) {
   EXPECT_EQ(manager.sight(), kMoves);
 }
 
+TEST(ServiceMoves, AMoveWhoseSwitchHasGoneIsGivenUp) {
+  const Scratch scratch;
+  Manager manager(scratch.file());
+  manager.submit();
+  manager.move("b");
+  manager.service.go_on_moving({});
+  manager.move("a", {"L", "A", "B"});
+  EXPECT_FALSE(manager.service.move());
+  EXPECT_EQ(manager.sight(), kBefore);
+}
+
+// It has no job, and so cannot drain what passes it.
+TEST(ServiceMoves, ASwitchThatAggregatesNothingMovesWithoutJobsAlone) {
+  const Scratch scratch;
+  config::Topology relay = two_ways();
+  relay.switches[3].aggregate = false;
+  Manager manager(scratch.file(), relay);
+  manager.submit();
+  EXPECT_THAT([&] { manager.move("b"); },
+              Throws<std::invalid_argument>(Property(
+                  &std::exception::what, HasSubstr("cannot move to b: it aggregates nothing"))));
+  EXPECT_FALSE(manager.service.move());
+  manager.service.cancel("all", {}, "asked");
+  EXPECT_NO_THROW(manager.move("b"));
+}
+
 TEST(ServiceMoves, AParentThatSumsHasTheJobForAsLongAsItIsNeeded) {
   const Scratch scratch;
   Manager manager(scratch.file(), two_ways(true));

@@ -51,5 +51,34 @@ TEST(Ways, ThoseThatTheTopologyDoesNotHaveAreForgotten) {
   EXPECT_THAT(ways, ElementsAre(Pair("R", "b")));
 }
 
+// X by Z alone would be a cycle: Z is below Y, which is below X unless it goes up by the root.
+TEST(Ways, SeveralAreOneTreeWhateverTheirNames) {
+  const auto ports = [](const std::string& sw, std::initializer_list<const char*> names) {
+    std::string text = ", ports: [";
+    for (const char* name : names)
+      text.append("{name: ").append(name).append(", devargs: net_null_").append(sw).append(name) +=
+          "}, ";
+    return text + "]}\n";
+  };
+  const config::Topology ring = config::parse_topology(
+      "switches:\n"
+      "  - {name: root, id: 1, address: 10.0.0.1" +
+          ports("root", {"x", "y"}) +
+          "  - {name: X, id: 2, address: 10.0.0.2, parent: root, parent_port: x, uplink: r, "
+          "other_uplinks: [{parent: Z, parent_port: x, uplink: z}]" +
+          ports("X", {"r", "z", "y"}) +
+          "  - {name: Y, id: 3, address: 10.0.0.3, parent: X, parent_port: y, uplink: x, "
+          "other_uplinks: [{parent: root, parent_port: y, uplink: r}]" +
+          ports("Y", {"x", "r", "z"}) +
+          "  - {name: Z, id: 4, address: 10.0.0.4, parent: Y, parent_port: z, uplink: y" +
+          ports("Z", {"y", "x"}) + "workers: []\n",
+      "ring.yaml");
+  Ways ways = {{"X", "z"}, {"Y", "r"}};
+  const config::Topology moved = with_ways(ring, ways);
+  EXPECT_THAT(ways, ElementsAre(Pair("X", "z"), Pair("Y", "r")));
+  EXPECT_EQ(way_of(moved, "X"), "z");
+  EXPECT_EQ(way_of(moved, "Y"), "r");
+}
+
 }  // namespace
 }  // namespace tributary::manager
