@@ -8,6 +8,7 @@
 #include "core/net/frame.h"
 #include "core/net/udp_peer.h"
 #include "core/wire/extension.h"
+#include "dataplane/udp/address_book.h"
 
 namespace tributary::bench {
 namespace {
@@ -51,7 +52,8 @@ EngineTraffic::EngineTraffic(const EngineLoad& load)
     : load_(load),
       engine_memory_(aggregator::Engine::payload_bytes(switch_config(load))),
       engine_(std::make_unique<aggregator::Engine>(
-          switch_config(load), aggregator::EngineStart{1, 0, engine_memory_.bytes()})),
+          switch_config(load), dataplane::kUdpAddresses,
+          aggregator::EngineStart{1, 0, engine_memory_.bytes()})),
       outbox_(std::make_unique<aggregator::Outbox>(engine_->outbox_capacity() + kBatch)),
       epochs_(load.jobs),
       stride_((kHeadroom + wire::kHeaderBytes + load.payload + kBufferAlign - 1) / kBufferAlign *

@@ -20,6 +20,7 @@
 #include "core/digest.h"
 #include "core/net/udp_peer.h"
 #include "core/prng.h"
+#include "dataplane/udp/address_book.h"
 #include "tests/aggregator/names/cache_trace.h"
 
 namespace tributary::bench {
@@ -128,7 +129,7 @@ class NamedValues {
     if (type != PacketType::get) {
       packet.payload = value_of(i);
       packet.header.dtype = wire::DType::uint8;
-      wire::add_value_info(extensions, {digests_[i], kValueBytes, 1});
+      wire::add_value_info(extensions, {digests_[i], kValueBytes, 1, digests_[i], 0});
     }
     packet.extensions = extensions.bytes();
     const auto rank = static_cast<std::uint16_t>(from == host(0) ? 0 : 1);
@@ -209,7 +210,7 @@ class KeptResults {
     return h;
   }
 
-  aggregator::Engine engine_{configuration(), {}};
+  aggregator::Engine engine_{configuration(), dataplane::kUdpAddresses, {}};
   aggregator::Outbox outbox_;
   Answers answers_;
   Instant now_ = Instant::from_ns(1'000'000'000);

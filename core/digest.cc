@@ -1,6 +1,6 @@
 #include "core/digest.h"
 
-#include <array>
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -32,23 +32,20 @@ std::uint64_t merge(std::uint64_t hash, std::uint64_t lane) {
   return (hash ^ round(0, lane)) * kPrime1 + kPrime4;
 }
 
-std::uint64_t take_stripes(std::span<const std::byte>& bytes, std::uint64_t seed) {
-  std::array<std::uint64_t, 4> lanes = {seed + kPrime1 + kPrime2, seed + kPrime2, seed,
-                                        seed - kPrime1};
+void take_stripes(std::span<const std::byte>& bytes, Xxh64::Lanes& lanes) {
   while (bytes.size() >= kStripe)
     for (auto& lane : lanes) lane = round(lane, take<std::uint64_t>(bytes));
+}
+
+std::uint64_t merged(const Xxh64::Lanes& lanes) {
   std::uint64_t hash = std::rotl(lanes[0], 1) + std::rotl(lanes[1], 7) + std::rotl(lanes[2], 12) +
                        std::rotl(lanes[3], 18);
   for (const auto lane : lanes) hash = merge(hash, lane);
   return hash;
 }
 
-}  // namespace
-
-std::uint64_t xxh64(std::span<const std::byte> bytes, std::uint64_t seed) {
-  const std::size_t length = bytes.size();
-  std::uint64_t hash = length >= kStripe ? take_stripes(bytes, seed) : seed + kPrime5;
-  hash += length;
+// `bytes`: what is left, less than a stripe.
+std::uint64_t finish(std::uint64_t hash, std::span<const std::byte> bytes) {
   while (bytes.size() >= 8)
     hash = std::rotl(hash ^ round(0, take<std::uint64_t>(bytes)), 27) * kPrime1 + kPrime4;
   if (bytes.size() >= 4)
@@ -58,6 +55,44 @@ std::uint64_t xxh64(std::span<const std::byte> bytes, std::uint64_t seed) {
   hash = (hash ^ hash >> 33) * kPrime2;
   hash = (hash ^ hash >> 29) * kPrime3;
   return hash ^ hash >> 32;
+}
+
+}  // namespace
+
+Xxh64::Lanes Xxh64::first_lanes(std::uint64_t seed) {
+  return {seed + kPrime1 + kPrime2, seed + kPrime2, seed, seed - kPrime1};
+}
+
+std::uint64_t xxh64(std::span<const std::byte> bytes, std::uint64_t seed) {
+  const std::size_t length = bytes.size();
+  if (length < kStripe) return finish(seed + kPrime5 + length, bytes);
+  Xxh64::Lanes lanes = Xxh64::first_lanes(seed);
+  take_stripes(bytes, lanes);
+  return finish(merged(lanes) + length, bytes);
+}
+
+void Xxh64::add(std::span<const std::byte> part) {
+  bytes_ += part.size();
+  const auto keep = [this](std::span<const std::byte> some) {
+    std::copy(some.begin(), some.end(), rest_.begin() + static_cast<std::ptrdiff_t>(rest_bytes_));
+    rest_bytes_ += some.size();
+  };
+  if (rest_bytes_ != 0) {
+    const std::size_t lacks = std::min(kStripe - rest_bytes_, part.size());
+    keep(part.first(lacks));
+    part = part.subspan(lacks);
+    if (rest_bytes_ < kStripe) return;
+    std::span<const std::byte> stripe = rest_;
+    take_stripes(stripe, lanes_);
+    rest_bytes_ = 0;
+  }
+  take_stripes(part, lanes_);
+  keep(part);
+}
+
+std::uint64_t Xxh64::value() const {
+  const auto rest = std::span(rest_).first(rest_bytes_);
+  return finish((bytes_ < kStripe ? kPrime5 : merged(lanes_)) + bytes_, rest);
 }
 
 }  // namespace tributary

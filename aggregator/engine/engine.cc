@@ -49,9 +49,10 @@ bool goes_down(wire::PacketType type) {
 
 }  // namespace
 
-Engine::Impl::Impl(const config::SwitchConfig& config, EngineStart start)
-    : next_epoch(start.epoch == 0 ? std::uint16_t{1} : start.epoch),
+Engine::Impl::Impl(const config::SwitchConfig& config, const AddressBook& book, EngineStart start)
+    : addresses(book),
       first_seq(start.seq),
+      next_epoch(start.epoch == 0 ? std::uint16_t{1} : start.epoch),
       udp_base_port(config.udp_base_port),
       takes_fragments(config::takes_fragments(config)),
       switch_id(config.id),
@@ -64,7 +65,11 @@ Engine::Impl::Impl(const config::SwitchConfig& config, EngineStart start)
   jobs.reserve(config.jobs.size());
   shards.reserve(config::engine_shards(config));
   all_shards.reserve(config::engine_shards(config));
-  for (const config::JobConfig& job : config.jobs) build_job(config, job);
+  for (const config::JobConfig& job : config.jobs) {
+    jobs.push_back(make_job(config, job, static_cast<std::uint32_t>(jobs.size()), nonce_seed));
+    if (!job_index.insert(job.id, jobs.back().get()))
+      throw std::invalid_argument("job " + std::to_string(job.id) + " is defined twice");
+  }
   payload_bytes = Engine::payload_bytes(config);
   std::span<std::byte> left = start.memory;
   if (left.empty()) {
@@ -80,12 +85,6 @@ Engine::Impl::Impl(const config::SwitchConfig& config, EngineStart start)
     left = left.subspan(bytes);
   }
   reserve.emplace(left.first(config::reserve_bytes(config)));
-}
-
-void Engine::Impl::build_job(const config::SwitchConfig& config, const config::JobConfig& jc) {
-  jobs.push_back(make_job(config, jc, static_cast<std::uint32_t>(jobs.size()), nonce_seed));
-  if (!job_index.insert(jc.id, jobs.back().get()))
-    throw std::invalid_argument("job " + std::to_string(jc.id) + " is defined twice");
 }
 
 Decision Engine::Impl::refuse(const wire::Packet& packet, const Endpoint& from, wire::Reason why,
@@ -266,8 +265,8 @@ void Engine::Impl::clear_shards(const Job& job) {
     if (shard != nullptr) shard->clear(job.place);
 }
 
-Engine::Engine(const config::SwitchConfig& config, EngineStart start)
-    : impl_(std::make_unique<Impl>(config, start)) {
+Engine::Engine(const config::SwitchConfig& config, const AddressBook& addresses, EngineStart start)
+    : impl_(std::make_unique<Impl>(config, addresses, start)) {
   // The planned figures and the memory that is taken are computed separately; they must not differ.
   if (memory_bytes() != config::aggregation_memory(config).total())
     throw std::logic_error("aggregation memory: " + std::to_string(memory_bytes()) +

@@ -18,6 +18,7 @@
 #include <span>
 #include <vector>
 
+#include "aggregator/chunk/address_book.h"
 #include "aggregator/chunk/chunk_look.h"
 #include "aggregator/chunk/chunk_state.h"
 #include "aggregator/chunk/counters.h"
@@ -66,9 +67,9 @@ struct Members {
 
 class Engine {
  public:
-  // Port indices of config.ports are those of an Endpoint. Throws std::invalid_argument when the
-  // jobs do not fit the configured slots.
-  Engine(const config::SwitchConfig& config, EngineStart start);
+  // Port indices of config.ports are those of an Endpoint. `addresses` outlives the engine. Throws
+  // std::invalid_argument when the jobs do not fit the configured slots.
+  Engine(const config::SwitchConfig& config, const AddressBook& addresses, EngineStart start);
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;

@@ -42,7 +42,7 @@ std::uint32_t take_gap(Partitions& used, std::uint32_t count) {
 
 std::unique_ptr<Job> Engine::Impl::make_job(const config::SwitchConfig& config,
                                             const config::JobConfig& jc, std::uint32_t place,
-                                            std::uint64_t nonce_seed) {
+                                            std::uint64_t seed) const {
   std::vector<std::uint16_t> pinned(config::job_fan_in(jc), Membership::kAnyPort);
   if (jc.children.empty())
     for (const config::MemberConfig& m : jc.members) pinned.at(m.rank) = port_index(config, m.port);
@@ -50,8 +50,9 @@ std::unique_ptr<Job> Engine::Impl::make_job(const config::SwitchConfig& config,
     if (!jc.children[i].port.empty()) pinned[i] = port_index(config, jc.children[i].port);
   auto job = std::make_unique<Job>(jc, place, std::move(pinned));
   if (jc.parent)
-    job->upstream.emplace(*jc.parent, port_index(config, jc.parent->uplink), jc.lease,
-                          nonce_seed + jc.id * 0x9E3779B97F4A7C15ULL);
+    job->upstream.emplace(*jc.parent,
+                          addresses.parent(*jc.parent, port_index(config, jc.parent->uplink)),
+                          jc.lease, seed + jc.id * 0x9E3779B97F4A7C15ULL);
   return job;
 }
 
@@ -111,7 +112,7 @@ std::shared_ptr<EngineChange> Engine::prepare(const config::SwitchConfig& next) 
   change->peers.reserve(config::largest_fan_in(next));
   const std::uint64_t seed = impl_->nonce_seed + ++impl_->changes * 0xD1342543DE82EF95ULL;
   for (const JobPlacement& p : placed) {
-    change->jobs.push_back(p.is_new ? Impl::make_job(next, *p.config, p.place, seed) : nullptr);
+    change->jobs.push_back(p.is_new ? impl_->make_job(next, *p.config, p.place, seed) : nullptr);
     Job* const job = p.is_new ? change->jobs.back().get() : impl_->job_index.find(p.config->id);
     change->job_index.insert(p.config->id, job);
     const auto is_it = [job](const auto& j) { return j.get() == job; };

@@ -27,10 +27,9 @@ inline const ShardJob* find_part(const Shard* shard, std::uint32_t place) {
 }
 
 struct Engine::Impl {
-  Impl(const config::SwitchConfig& config, EngineStart start);
+  Impl(const config::SwitchConfig& config, const AddressBook& book, EngineStart start);
 
   // engine.cc
-  void build_job(const config::SwitchConfig& config, const config::JobConfig& job_config);
   // Handles packets that the short way does not take.
   Decision on_other(const wire::Packet& packet, const Endpoint& from, Instant now, Outbox& out);
   Decision on_data(Shard& shard, const wire::Packet& packet, const Endpoint& from, Instant now,
@@ -71,9 +70,9 @@ struct Engine::Impl {
   void record_leave(Job& job, bool drained);
 
   // engine_change.cc
-  static std::unique_ptr<Job> make_job(const config::SwitchConfig& config,
-                                       const config::JobConfig& job, std::uint32_t place,
-                                       std::uint64_t nonce_seed);
+  [[nodiscard]] std::unique_ptr<Job> make_job(const config::SwitchConfig& config,
+                                              const config::JobConfig& job, std::uint32_t place,
+                                              std::uint64_t seed) const;
   [[nodiscard]] std::vector<JobPlacement> place_jobs(const config::SwitchConfig& next) const;
   void check_slots_for(const config::SwitchConfig& next) const;
   void inherit(Job& from, Job& to);
@@ -210,12 +209,13 @@ struct Engine::Impl {
   std::array<std::uint32_t, kMaxListedIds> scratch_ranks;
   std::vector<Endpoint> scratch_peers;
 
-  std::uint16_t next_epoch;
+  const AddressBook& addresses;
   std::uint64_t epochs_begun = 0;  // of all jobs
   std::uint64_t drains_begun = 0;
   std::uint64_t records_made = 0;  // of epochs; the serial of the last
   std::uint64_t records_read = 0;  // the reader has all up to this one
   std::uint32_t first_seq;
+  std::uint16_t next_epoch;
   std::uint16_t udp_base_port;
   bool takes_fragments;  // announced in START
   std::uint32_t switch_id;

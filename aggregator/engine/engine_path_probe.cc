@@ -8,7 +8,6 @@
 #include <algorithm>
 
 #include "aggregator/engine/engine_impl.h"
-#include "core/net/udp_peer.h"
 
 namespace tributary::aggregator {
 namespace {

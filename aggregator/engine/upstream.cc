@@ -17,9 +17,9 @@ constexpr std::int64_t kUnansweredShare = 9;
 
 }  // namespace
 
-Upstream::Upstream(const config::ParentConfig& parent, std::uint16_t port, Duration lease,
+Upstream::Upstream(const config::ParentConfig& parent, const Endpoint& peer, Duration lease,
                    std::uint64_t seed)
-    : parent_(wire::UdpPeer(port, 0, parent.ipv4, {}, parent.mac)),
+    : peer_(peer),
       parent_id_(parent.id),
       child_(parent.child),
       fan_in_(parent.fan_in),

@@ -23,7 +23,7 @@
 #include "aggregator/chunk/outbox.h"
 #include "aggregator/shard/join_refusal.h"
 #include "config/model/switch_config.h"
-#include "core/net/udp_peer.h"
+#include "core/endpoint.h"
 #include "core/prng.h"
 #include "core/time.h"
 #include "core/wire/drain.h"
@@ -36,18 +36,19 @@ class Upstream {
   enum class State : std::uint8_t { down, joining, running, leaving, aborting };
   enum class Due : std::uint8_t { nothing, lease, leave, abort, parent_lost };
 
-  Upstream(const config::ParentConfig& parent, std::uint16_t port, Duration lease,
+  // `peer`: the parent's endpoint, whose flow doesn't matter.
+  Upstream(const config::ParentConfig& parent, const Endpoint& peer, Duration lease,
            std::uint64_t seed);
 
   [[nodiscard]] State state() const { return state_; }
-  [[nodiscard]] std::uint16_t port() const { return parent_.port(); }
+  [[nodiscard]] std::uint16_t port() const { return peer_.port(); }
   [[nodiscard]] std::uint16_t child() const { return child_; }
   [[nodiscard]] std::uint16_t fan_in() const { return fan_in_; }
   [[nodiscard]] std::uint32_t parent_id() const { return parent_id_; }
   [[nodiscard]] std::uint64_t nonce() const { return nonce_; }
   [[nodiscard]] std::uint16_t epoch() const { return epoch_; }  // from running on
   // True for a packet that only the parent can have sent (protocol rule 18).
-  [[nodiscard]] bool is_from(const Endpoint& peer) const { return peer.is_same_host(parent_); }
+  [[nodiscard]] bool is_from(const Endpoint& peer) const { return peer.is_same_host(peer_); }
 
   // All children have joined, or one has sent JOIN again; `from`: what they resume from. Returns
   // true if JOIN must be sent now.
@@ -79,7 +80,7 @@ class Upstream {
  private:
   void say_farewell(State state);
 
-  Endpoint parent_;  // without its flow
+  Endpoint peer_;
   std::uint32_t parent_id_;
   std::uint16_t child_;
   std::uint16_t fan_in_;

@@ -82,11 +82,36 @@ void NameEngine::expire(Instant now) {
     }
   }
   for (std::uint32_t i = 0; store_ && i < kExpirePerTurn; ++i) {
-    const std::uint32_t oldest = store_->oldest_declared();
+    const std::uint32_t oldest = store_->oldest();
     if (oldest == NameStore::kNone || now - (*store_)[oldest].created < ttl_) return;
-    if (Job* const job = jobs_.find((*store_)[oldest].job)) job->counters.expired.add();
-    remove(oldest);
+    forget_expired(oldest);
   }
+}
+
+// Looks a name up, unless it has expired. A copy does so with its original, before it is as old as
+// `ttl` here; expire() takes away those that no packet asks for.
+std::uint32_t NameEngine::find_alive(std::string_view name, std::uint64_t hash, Instant now) {
+  const std::uint32_t entry = store_->find(name, hash);
+  if (entry == NameStore::kNone || now < (*store_)[entry].expires) return entry;
+  forget_expired(entry);
+  return NameStore::kNone;
+}
+
+void NameEngine::forget_expired(std::uint32_t entry) {
+  if (Job* const job = jobs_.find((*store_)[entry].job)) job->counters.expired.add();
+  remove(entry);
+}
+
+Instant NameEngine::end_of(const wire::ValueInfo& info, Instant now) const {
+  return now + (info.lifetime_ms == 0 ? ttl_ : std::min(ttl_, Duration::ms(info.lifetime_ms)));
+}
+
+wire::ValueInfo NameEngine::info_of(std::uint32_t entry, Instant now) const {
+  const NameEntry& e = (*store_)[entry];
+  wire::ValueInfo info = e.info;
+  const std::int64_t left_ms = (e.expires - now).to_ns() / 1'000'000;
+  info.lifetime_ms = static_cast<std::uint32_t>(std::clamp<std::int64_t>(left_ms, 1, UINT32_MAX));
+  return info;
 }
 
 bool NameEngine::use_of(std::uint32_t job, Instant now, std::uint32_t& place, std::uint32_t most,
@@ -94,7 +119,7 @@ bool NameEngine::use_of(std::uint32_t job, Instant now, std::uint32_t& place, st
   const std::uint32_t end = store_ ? std::min(store_->capacity(), place + most) : place;
   for (; place < end; ++place) {
     const NameEntry& e = (*store_)[place];
-    if (!e.used || e.job != job) continue;
+    if (!e.used || e.job != job || now >= e.expires) continue;
     ++use.names;
     use.oldest = std::max(use.oldest.value_or(Duration()), now - e.created);
     if (!store_->has_bytes(place)) continue;
@@ -161,7 +186,7 @@ DropReason NameEngine::on_packet(const wire::Packet& packet, const Endpoint& fro
                 : DropReason::bad_name;
   Request r{packet, from, sender, *job, text, {}};
   r.hash = store_->hash_of(text);
-  r.entry = store_->find(text, r.hash);
+  r.entry = find_alive(text, r.hash, now);
   // A name that has an entry was checked when it got it.
   if (h.type == PacketType::get && r.entry != NameStore::kNone && (*store_)[r.entry].job == h.job)
     return on_get(r, now, out);
@@ -174,7 +199,7 @@ DropReason NameEngine::on_packet(const wire::Packet& packet, const Endpoint& fro
   switch (h.type) {
     case PacketType::put: return on_put(r, now, out);
     case PacketType::get: return on_get(r, now, out);
-    case PacketType::stored: return on_stored(r, out);
+    case PacketType::stored: return on_stored(r, now, out);
     case PacketType::data: return on_data(r, now, out);
     case PacketType::refuse: return on_refusal(r, out);
     default: return DropReason::bad_type;
@@ -185,7 +210,9 @@ std::optional<Reason> NameEngine::why_no_segment(const Request& r,
                                                  const std::optional<wire::ValueInfo>& info) {
   const auto payload = r.packet.payload;
   if (payload.size() > r.job.segment_bytes) return Reason::value_too_large;
-  const bool sound = info && r.packet.header.dtype == wire::DType::uint8 &&
+  const bool agrees =
+      !info || info->segments != 1 || info->whole == 0 || info->whole == info->digest;
+  const bool sound = agrees && info && r.packet.header.dtype == wire::DType::uint8 &&
                      r.packet.header.encoding == wire::Encoding::plain && info->segments != 0 &&
                      *r.name.segment < info->segments && xxh64(payload) == info->digest;
   return sound ? std::nullopt : std::optional(Reason::bad_name);
@@ -196,7 +223,8 @@ std::optional<Reason> NameEngine::why_not_put(const Request& r,
   if (!r.sender.is_member()) return Reason::not_allowed;
   if (r.name.worker && !r.sender.has(*r.name.worker)) return Reason::not_allowed;
   if (const auto why = why_no_segment(r, info)) return why;
-  if (r.entry == NameStore::kNone || (*store_)[r.entry].info == *info) return std::nullopt;
+  if (r.entry == NameStore::kNone || (*store_)[r.entry].info.is_same_segment(*info))
+    return std::nullopt;
   // The switch above may still refuse the other value: the sender asks again.
   return (*store_)[r.entry].confirmed ? Reason::name_taken : Reason::names_busy;
 }
@@ -211,24 +239,48 @@ bool NameEngine::declare(Request& r, const wire::ValueInfo& info, Instant now) {
   NameEntry& e = (*store_)[r.entry];
   e.info = info;
   store_->declare(r.entry, r.from, now);
+  if (is_new) e.expires = now + ttl_;
   e.confirmed = e.confirmed || !r.job.has_parent;
-  store_->keep(r.entry, r.packet.payload);
+  keep(r);
   return true;
+}
+
+void NameEngine::keep(const Request& r) {
+  const std::uint32_t evicted = store_->keep(r.entry, r.packet.payload);
+  if (Job* const job = evicted == 0 ? nullptr : jobs_.find(evicted)) job->counters.evicted.add();
+}
+
+// Its producer has given up, or the root's answer is lost; or it has expired.
+bool NameEngine::gives_way(std::uint32_t entry, Instant now) const {
+  const NameEntry& e = (*store_)[entry];
+  return now >= e.expires || (!e.confirmed && now - e.created >= PendingTable::kLifetime);
+}
+
+std::optional<Reason> NameEngine::why_of_other_value(const Request& r, const wire::ValueInfo& info,
+                                                     Instant now) {
+  for (std::uint32_t i = 0; i < kExpirePerTurn; ++i) {
+    const std::uint32_t other = store_->find_of_value(r.text);
+    if (other == NameStore::kNone || (*store_)[other].info.is_of_same_value(info))
+      return std::nullopt;
+    if (!gives_way(other, now))
+      return (*store_)[other].confirmed ? Reason::name_taken : Reason::names_busy;
+    remove(other);
+  }
+  return Reason::names_busy;  // more of them are left
 }
 
 // Where there is a switch above, that one answers: a name has one value in the whole tree.
 DropReason NameEngine::on_put(Request& r, Instant now, Outbox& out) {
   r.job.counters.puts.add();
   const auto info = wire::find_value_info(r.packet.extensions);
-  // Its producer has given up, or the answer is lost.
-  if (r.entry != NameStore::kNone && !(*store_)[r.entry].confirmed && info &&
-      (*store_)[r.entry].info != *info &&
-      now - (*store_)[r.entry].created >= PendingTable::kLifetime) {
+  if (r.entry != NameStore::kNone && info && !(*store_)[r.entry].info.is_same_segment(*info) &&
+      gives_way(r.entry, now)) {
     remove(r.entry);
     r.entry = NameStore::kNone;
   }
-  if (const auto why = why_not_put(r, info))
-    return refuse(r.packet, r.from, *why, &r.job, r.text, out);
+  auto why = why_not_put(r, info);
+  if (!why && r.entry == NameStore::kNone) why = why_of_other_value(r, *info, now);
+  if (why) return refuse(r.packet, r.from, *why, &r.job, r.text, out);
   if (!declare(r, *info, now))
     return refuse(r.packet, r.from, Reason::names_full, &r.job, r.text, out);
   Outgoing* const message =
@@ -236,7 +288,7 @@ DropReason NameEngine::on_put(Request& r, Instant now, Outbox& out) {
   if (message == nullptr) return DropReason::none;
   if (!r.job.has_parent) {
     message->peer = r.from;
-    describe(*message, *info);
+    describe(*message, info_of(r.entry, now));
     return DropReason::none;
   }
   message->to = Outgoing::To::parent;
@@ -244,18 +296,19 @@ DropReason NameEngine::on_put(Request& r, Instant now, Outbox& out) {
   return DropReason::none;
 }
 
-DropReason NameEngine::on_stored(Request& r, Outbox& out) {
+DropReason NameEngine::on_stored(Request& r, Instant now, Outbox& out) {
   if (r.sender.kind != NameSender::Kind::parent || r.entry == NameStore::kNone ||
       !(*store_)[r.entry].declared)
     return DropReason::name_unasked;
   NameEntry& e = (*store_)[r.entry];
   // The answer to an earlier put of another value may come late.
   const auto info = wire::find_value_info(r.packet.extensions);
-  if (!info || *info != e.info) return DropReason::name_unasked;
+  if (!info || !info->is_same_segment(e.info)) return DropReason::name_unasked;
   e.confirmed = true;
+  e.expires = std::min(e.expires, end_of(*info, now));  // the root may have had it before
   if (Outgoing* const message = add(PacketType::stored, r.job.id, r.text, out)) {
     message->peer = e.from;
-    describe(*message, e.info);
+    describe(*message, info_of(r.entry, now));
   }
   return DropReason::none;
 }
@@ -275,7 +328,7 @@ DropReason NameEngine::on_get(Request& r, Instant now, Outbox& out) {
     Outgoing* const message = add(PacketType::data, r.job.id, r.text, out);
     if (message == nullptr) return DropReason::none;
     address(*message, asker);
-    attach(*message, (*store_)[r.entry].info, store_->bytes_of(r.entry));
+    attach(*message, info_of(r.entry, now), store_->bytes_of(r.entry));
     return DropReason::none;
   }
   r.job.counters.misses.add();
@@ -319,20 +372,26 @@ DropReason NameEngine::on_data(Request& r, Instant now, Outbox& out) {
   if (!is_from_the_way(r) || !pending_.has(r.text, r.hash)) return DropReason::name_unasked;
   const auto info = wire::find_value_info(r.packet.extensions);
   const bool known = r.entry != NameStore::kNone;
-  if (why_no_segment(r, info) || (known && (*store_)[r.entry].info != *info))
+  if (why_no_segment(r, info) || (known && !(*store_)[r.entry].info.is_same_segment(*info)))
     return DropReason::bad_name;
-  if (!known) r.entry = store_->add(r.text, r.hash, r.job.id, now);
+  // A segment of another value than those here is passed on alone: its reader says what it got.
+  if (!known && !why_of_other_value(r, *info, now))
+    r.entry = store_->add(r.text, r.hash, r.job.id, now);
+  wire::ValueInfo said = *info;
   if (r.entry != NameStore::kNone) {
-    (*store_)[r.entry].info = *info;
-    (*store_)[r.entry].confirmed = true;
-    store_->keep(r.entry, r.packet.payload);
+    NameEntry& e = (*store_)[r.entry];
+    e.info = *info;
+    e.confirmed = true;
+    e.expires = e.declared ? std::min(e.expires, end_of(*info, now)) : end_of(*info, now);
+    keep(r);
+    said = info_of(r.entry, now);
   }
   pending_.release(r.text, r.hash, [&](const PendingTable::Asker& asker) {
     r.job.counters.answered.add();
     Outgoing* const message = add(PacketType::data, r.job.id, r.text, out);
     if (message == nullptr) return;
     address(*message, asker);
-    attach(*message, *info, r.packet.payload);
+    attach(*message, said, r.packet.payload);
   });
   --r.job.pending;
   return DropReason::none;

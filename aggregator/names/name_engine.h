@@ -54,6 +54,7 @@ struct NameCounters {
   Counter answered;   // askers who got an answer from elsewhere
   Counter refused;
   Counter expired;  // names
+  Counter evicted;  // segments that gave way to others
   Counter unanswered;
 };
 
@@ -131,7 +132,7 @@ class NameEngine {
 
   DropReason on_put(Request& r, Instant now, Outbox& out);
   DropReason on_get(Request& r, Instant now, Outbox& out);
-  DropReason on_stored(Request& r, Outbox& out);
+  DropReason on_stored(Request& r, Instant now, Outbox& out);
   DropReason on_data(Request& r, Instant now, Outbox& out);
   DropReason on_refusal(Request& r, Outbox& out);
   [[nodiscard]] std::optional<wire::Reason> why_not_put(
@@ -140,7 +141,20 @@ class NameEngine {
   // The fault of a segment, apart from its sender.
   [[nodiscard]] static std::optional<wire::Reason> why_no_segment(
       const Request& r, const std::optional<wire::ValueInfo>& info);
+  // The segments here are of another value of that name. Those that give way are gone then.
+  std::optional<wire::Reason> why_of_other_value(const Request& r, const wire::ValueInfo& info,
+                                                 Instant now);
+  // True if another value may take the place of this entry: nothing has confirmed it in time.
+  [[nodiscard]] bool gives_way(std::uint32_t entry, Instant now) const;
   bool declare(Request& r, const wire::ValueInfo& info, Instant now);
+  void keep(const Request& r);
+  // When a name expires that its sender describes like this.
+  [[nodiscard]] Instant end_of(const wire::ValueInfo& info, Instant now) const;
+  // The description of an entry for others.
+  [[nodiscard]] wire::ValueInfo info_of(std::uint32_t entry, Instant now) const;
+  // The entry of a name that has not expired; kNone.
+  std::uint32_t find_alive(std::string_view name, std::uint64_t hash, Instant now);
+  void forget_expired(std::uint32_t entry);
   // True if the answer comes from where a request for the name goes.
   [[nodiscard]] bool is_from_the_way(const Request& r) const;
   bool send_on(Request& r, Outbox& out);

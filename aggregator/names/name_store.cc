@@ -1,5 +1,6 @@
 #include "aggregator/names/name_store.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "core/digest.h"
@@ -12,6 +13,19 @@ std::uint32_t all_entries(std::uint32_t declared, std::uint32_t slots) {
   return declared + 2 * slots + 1;
 }
 
+// The name of a value: what is before "/seg=N", and what is behind it.
+struct ValueName {
+  std::string_view before;
+  std::string_view behind;
+  bool operator==(const ValueName&) const = default;
+};
+
+ValueName value_of(std::string_view name) {
+  const std::size_t at = name.rfind("/seg=");
+  if (at == std::string_view::npos) return {name, {}};
+  return {name.substr(0, at), name.substr(std::min(name.find('/', at + 1), name.size()))};
+}
+
 }  // namespace
 
 NameStore::NameStore(std::uint32_t declared, std::uint32_t slots, std::uint32_t slot_bytes,
@@ -21,6 +35,7 @@ NameStore::NameStore(std::uint32_t declared, std::uint32_t slots, std::uint32_t 
       seed_(seed),
       entries_(all_entries(declared, slots)),
       buckets_(std::bit_ceil(entries_.size()), kNone),
+      value_buckets_(buckets_.size(), kNone),
       memory_(std::make_unique<std::byte[]>(std::size_t{slots} * slot_bytes)),
       arc_(static_cast<std::uint32_t>(entries_.size()), slots) {
   free_slots_.reserve(slots);
@@ -33,7 +48,7 @@ NameStore::NameStore(std::uint32_t declared, std::uint32_t slots, std::uint32_t 
 
 std::size_t NameStore::table_bytes(std::uint32_t declared, std::uint32_t slots) {
   const std::size_t entries = all_entries(declared, slots);
-  return entries * (sizeof(NameEntry) + 12) + std::bit_ceil(entries) * 4 + std::size_t{slots} * 4;
+  return entries * (sizeof(NameEntry) + 12) + std::bit_ceil(entries) * 8 + std::size_t{slots} * 4;
 }
 
 std::uint64_t NameStore::hash_of(std::string_view name) const {
@@ -47,6 +62,57 @@ std::uint32_t NameStore::find(std::string_view name, std::uint64_t hash) const {
   return at;
 }
 
+std::uint64_t NameStore::hash_of_value(std::string_view name) const {
+  const auto bytes_of = [](std::string_view text) {
+    return std::as_bytes(std::span(text.data(), text.size()));
+  };
+  const ValueName value = value_of(name);
+  return xxh64(bytes_of(value.behind), xxh64(bytes_of(value.before), seed_));
+}
+
+std::uint32_t NameStore::find_of_value(std::string_view name) const {
+  return find_of_value(name, hash_of_value(name));
+}
+
+std::uint32_t NameStore::find_of_value(std::string_view name, std::uint64_t hash) const {
+  std::uint32_t at = value_buckets_[hash & (value_buckets_.size() - 1)];
+  while (at != kNone &&
+         (entries_[at].value_hash != hash || value_of(entries_[at].name()) != value_of(name)))
+    at = entries_[at].next_value;
+  return at;
+}
+
+void NameStore::join_value(std::uint32_t entry) {
+  NameEntry& e = entries_[entry];
+  e.value_hash = hash_of_value(e.name());
+  const std::uint32_t there = find_of_value(e.name(), e.value_hash);
+  if (there == kNone) {
+    std::uint32_t& bucket = value_buckets_[e.value_hash & (value_buckets_.size() - 1)];
+    e.sibling_before = e.sibling_after = entry;
+    e.next_value = bucket;
+    bucket = entry;
+    return;
+  }
+  e.sibling_after = there;
+  e.sibling_before = entries_[there].sibling_before;
+  entries_[e.sibling_before].sibling_after = entry;
+  entries_[there].sibling_before = entry;
+}
+
+void NameStore::leave_value(std::uint32_t entry) {
+  const NameEntry& e = entries_[entry];
+  std::uint32_t* link = &value_buckets_[e.value_hash & (value_buckets_.size() - 1)];
+  while (*link != kNone && *link != entry) link = &entries_[*link].next_value;
+  if (*link == entry && e.sibling_after == entry) {
+    *link = e.next_value;
+  } else if (*link == entry) {  // another one stands for the value
+    entries_[e.sibling_after].next_value = e.next_value;
+    *link = e.sibling_after;
+  }
+  entries_[e.sibling_before].sibling_after = e.sibling_after;
+  entries_[e.sibling_after].sibling_before = e.sibling_before;
+}
+
 std::uint32_t NameStore::add(std::string_view name, std::uint64_t hash, std::uint32_t job,
                              Instant now) {
   if (free_ == kNone) return kNone;
@@ -57,6 +123,7 @@ std::uint32_t NameStore::add(std::string_view name, std::uint64_t hash, std::uin
   e.info = {};
   e.from = {};
   e.created = now;
+  e.expires = Instant::max();
   e.job = job;
   e.slot = kNone;
   e.bytes = 0;
@@ -66,6 +133,8 @@ std::uint32_t NameStore::add(std::string_view name, std::uint64_t hash, std::uin
   std::memcpy(e.text.data(), name.data(), name.size());
   e.next = bucket(hash);
   bucket(hash) = at;
+  join_value(at);
+  by_age_.append(entries_, at);
   counters_.names.add();
   return at;
 }
@@ -76,7 +145,8 @@ void NameStore::declare(std::uint32_t entry, const Endpoint& from, Instant now) 
   if (e.declared) return;
   e.declared = true;
   e.created = now;
-  declared_.append(entries_, entry);
+  by_age_.remove(entries_, entry);
+  by_age_.append(entries_, entry);
 }
 
 void NameStore::remove(std::uint32_t entry) {
@@ -86,7 +156,8 @@ void NameStore::remove(std::uint32_t entry) {
   *link = e.next;
   release_slot(entry);
   arc_.erase(entry);
-  if (e.declared) declared_.remove(entries_, entry);
+  by_age_.remove(entries_, entry);
+  leave_value(entry);
   e.used = e.declared = false;
   e.next = free_;
   free_ = entry;
@@ -102,10 +173,12 @@ void NameStore::release_slot(std::uint32_t entry) {
   e.slot = kNone;
 }
 
-void NameStore::keep(std::uint32_t entry, std::span<const std::byte> payload) {
-  if (has_bytes(entry)) return;
+std::uint32_t NameStore::keep(std::uint32_t entry, std::span<const std::byte> payload) {
+  if (has_bytes(entry)) return 0;
   const Arc::Outcome given_up = arc_.insert(entry);
+  std::uint32_t evicted_job = 0;
   if (given_up.evicted != Arc::kNone) {
+    evicted_job = entries_[given_up.evicted].job;
     release_slot(given_up.evicted);
     counters_.evicted.add();
   }
@@ -119,6 +192,7 @@ void NameStore::keep(std::uint32_t entry, std::span<const std::byte> payload) {
     std::memcpy(memory_.get() + std::size_t{e.slot} * slot_bytes_, payload.data(), payload.size());
   counters_.segments.add();
   counters_.bytes.add(payload.size());
+  return evicted_job;
 }
 
 }  // namespace tributary::aggregator

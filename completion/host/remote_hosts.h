@@ -1,7 +1,7 @@
 // Completion hosts outside the root switch, as the root sees them (T10, protocol "Completion hosts
 // elsewhere"): the host and the term of each shard of each job, and whether the host is alive.
 //
-//   aggregation engine ──To::completion_host──▶ hear() ──To::peer──▶ host of (job, shard)
+//   aggregation engine ──To::completion_host──▶ intercept() ──To::peer──▶ host of (job, shard)
 //           ▲                                                              │
 //           └────────────── on_packet(): address, epoch, term ◀────────────┘
 //

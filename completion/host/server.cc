@@ -5,8 +5,6 @@
 #include <string>
 
 #include "completion/host/host_job.h"
-#include "config/model/switch_config.h"
-#include "core/net/udp_peer.h"
 
 namespace tributary::completion {
 
@@ -28,6 +26,17 @@ JobLimits of_one_shard(const ServedJob& job) {
   return limits;
 }
 
+void check_endpoints(const ServedJob& job) {
+  const std::size_t shards = job.limits.shards;
+  if (job.roots.size() == shards &&
+      (job.limits.notify != wire::Notify::direct || job.group.size() == shards))
+    return;
+  throw std::invalid_argument("server: job " + std::to_string(job.limits.id) + " has " +
+                              std::to_string(shards) + " shards, endpoints of its root for " +
+                              std::to_string(job.roots.size()) + " and of its ranks for " +
+                              std::to_string(job.group.size()));
+}
+
 }  // namespace
 
 Server::Seat::Seat(const ServedJob& served, std::size_t job_place, std::uint8_t index)
@@ -44,6 +53,7 @@ Server::Server(std::span<const ServedJob> jobs, const ServerIdentity& identity)
     if (!first_seat_.emplace(job.limits.id, seats_.size()).second)
       throw std::invalid_argument("server: job " + std::to_string(job.limits.id) +
                                   " appears twice");
+    check_endpoints(job);
     const bool has_model = job.optimizer.kind != config::OptimizerKind::none;
     models_.push_back(has_model ? std::make_unique<Model>(job.optimizer, job.limits.piece_bytes)
                                 : nullptr);
@@ -75,20 +85,19 @@ DropReason Server::on_packet(const wire::Packet& packet, const Endpoint& from, I
   const auto found = first_seat_.find(h.job);
   if (found == first_seat_.end()) return DropReason::unknown_job;
   const ServedJob& job = seats_[found->second]->job;
-  if (from.node() != node_of_ipv4(job.root_ipv4)) {
+  if (!from.is_same_host(job.roots.front())) {
     counters_.wrong_senders.add();
     return DropReason::sender_mismatch;
   }
   if (h.shard >= job.limits.shards) return DropReason::bad_shard;
-  // A root sends all packets of a shard from the shard's port.
-  if (wire::UdpPeer(from).udp_port != job.root_udp_port + h.shard) {
+  if (from != job.roots[h.shard]) {
     counters_.wrong_senders.add();
     return DropReason::sender_mismatch;
   }
   Seat& seat = *seats_[found->second + h.shard];
   roots_[seat.place].heard = now;
   switch (h.type) {
-    case PacketType::start: return on_start(seat, packet, from, now, out);
+    case PacketType::start: return on_start(seat, packet, now, out);
     case PacketType::leave: return on_leave(seat, packet);
     case PacketType::ack: return DropReason::none;  // the answer to hello
     case PacketType::contribution:
@@ -118,8 +127,7 @@ Objection Server::objection(const ServedJob& job, const wire::Header& start,
   return has_model && start.fan_in > 1 ? Objection::shared_model : Objection::none;
 }
 
-DropReason Server::on_start(Seat& seat, const wire::Packet& packet, const Endpoint& from,
-                            Instant now, Outbox& out) {
+DropReason Server::on_start(Seat& seat, const wire::Packet& packet, Instant now, Outbox& out) {
   const wire::Header& h = packet.header;
   const auto info = wire::find_start_info(packet.extensions);
   const auto nonce = wire::find_nonce(packet.extensions);
@@ -167,7 +175,6 @@ DropReason Server::on_start(Seat& seat, const wire::Packet& packet, const Endpoi
   seat.epoch = h.epoch;
   seat.term = info->host_term;
   seat.root_nonce = *nonce;
-  seat.root = from;
   seat.heard = now;
   roots_[seat.place].lease = Duration::ms(info->lease_ms);
   seat.objection = objection(seat.job, h, *info);
@@ -256,8 +263,7 @@ void Server::add_direct(const Seat& seat, std::size_t first, Outbox& out) {
     if (o == nullptr) return;  // the root notifies those ranks
     *o = for_root;
     o->to = Outgoing::To::job_group;
-    const auto udp_port = static_cast<std::uint16_t>(seat.job.root_udp_port + seat.shard);
-    o->peer = wire::UdpPeer(0, udp_port, config::job_group_ipv4(seat.job.limits.id));
+    o->peer = seat.job.group[seat.shard];
   }
 }
 
@@ -269,7 +275,7 @@ void Server::end(Seat& seat) {
 
 void Server::address(const Seat& seat, Outgoing& said) {
   said.to = Outgoing::To::peer;
-  said.peer = seat.root;
+  said.peer = seat.job.roots[seat.shard];
   said.header.flags |= wire::kFlagAtPs;
   said.header.shard = seat.shard;
   if (said.header.type == PacketType::result) return;  // the engine has written the term
@@ -292,7 +298,7 @@ void Server::say_hello(std::size_t place, PacketType type, Outbox& out) const {
   const ServedJob& job = jobs_[place];
   Outgoing* const o = out.add();
   if (o == nullptr) return;
-  o->peer = wire::UdpPeer(0, job.root_udp_port, job.root_ipv4);
+  o->peer = job.roots.front();
   o->header.type = type;
   o->header.flags = wire::kFlagAtPs;
   o->header.job = job.limits.id;

@@ -31,6 +31,7 @@
 #include "completion/model/model.h"
 #include "completion/pieces/limits.h"
 #include "core/counter.h"
+#include "core/endpoint.h"
 #include "core/time.h"
 #include "core/wire/extension.h"
 #include "core/wire/integrity.h"
@@ -41,8 +42,8 @@ namespace tributary::completion {
 // its shards.
 struct ServedJob {
   JobLimits limits;
-  std::uint32_t root_ipv4 = 0;
-  std::uint16_t root_udp_port = 0;  // of shard 0
+  std::vector<Endpoint> roots;  // by shard: what the job's root sends from, and is sent to
+  std::vector<Endpoint> group;  // by shard: all its ranks, if this host notifies them itself (T9)
   wire::Integrity integrity = wire::Integrity::udp_checksum;
   config::OptimizerConfig optimizer;  // of kind none: the job has no model here
 };
@@ -60,7 +61,7 @@ struct ServerCounters {
   Counter refused;        // STARTs that the server objects to
   Counter stale_terms;    // STARTs of a term that is over, or for an earlier incarnation
   Counter own_sums;       // sums of the switch itself, taken without the way to the root and back
-  Counter wrong_senders;  // from another address or port than the root's
+  Counter wrong_senders;  // from another endpoint than the root's
 };
 
 // Why a server refuses a job that its root hands it.
@@ -84,13 +85,13 @@ struct ServerSeatStatus {
 
 class Server {
  public:
-  // Throws std::invalid_argument for limits that make no sense.
+  // Throws std::invalid_argument for limits that make no sense, and shards without an endpoint.
   Server(std::span<const ServedJob> jobs, const ServerIdentity& identity);
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
   ~Server();
 
-  // `packet` is parsed and its integrity is verified; of `from` only address and UDP port count.
+  // `packet` is parsed and its integrity is verified.
   // Appends messages to `out`, with To::peer, or also To::job_group if the job's host notifies
   // ranks itself (T9); payload spans are valid until the next call. Returns DropReason::none if the
   // packet was of use.
@@ -140,12 +141,10 @@ class Server {
     std::uint16_t epoch = 0;
     std::uint32_t term = 0;
     std::uint64_t root_nonce = 0;
-    Endpoint root;
     Instant heard;
   };
 
-  DropReason on_start(Seat& seat, const wire::Packet& packet, const Endpoint& from, Instant now,
-                      aggregator::Outbox& out);
+  DropReason on_start(Seat& seat, const wire::Packet& packet, Instant now, aggregator::Outbox& out);
   DropReason on_piece(Seat& seat, const wire::Packet& packet, Instant now, aggregator::Outbox& out);
   DropReason on_leave(Seat& seat, const wire::Packet& packet);
   void end(Seat& seat);

@@ -5,10 +5,11 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "completion/pieces/limits.h"
 #include "config/plan/memory_plan.h"
-#include "core/net/udp_peer.h"
 #include "core/wire/rank_bitmap.h"
 
 namespace tributary::completion {
@@ -19,16 +20,20 @@ namespace {
 
 constexpr Duration kLookAgain = Duration::ms(1);
 
-ServedJob served(const config::SwitchConfig& config, const config::JobConfig& job,
-                 std::uint64_t bytes) {
+ServedJob served(const config::JobConfig& job, std::vector<Endpoint> roots, std::uint64_t bytes) {
   ServedJob served;
   served.limits = limits_of(job);
   served.limits.root_is_here = false;
   served.limits.bytes = bytes;
-  served.root_ipv4 = job.hosting->root_ipv4;
-  served.root_udp_port = config.udp_base_port;  // the same in the whole tree
+  served.roots = std::move(roots);
   served.integrity = job.integrity;
   return served;
+}
+
+std::uint16_t uplink_of(const config::SwitchConfig& config, const config::JobConfig& job) {
+  const auto uplink = std::find_if(config.ports.begin(), config.ports.end(),
+                                   [&](const auto& p) { return p.name == job.parent->uplink; });
+  return static_cast<std::uint16_t>(uplink - config.ports.begin());
 }
 
 config::Demand demand_of(const config::JobConfig& job) {
@@ -52,8 +57,8 @@ std::vector<std::uint64_t> ranks_below(const config::JobConfig& job) {
 }  // namespace
 
 // Jobs that stay keep their memory; those that come share what is left.
-SwitchHost::SwitchHost(const config::SwitchConfig& config, std::uint64_t nonce,
-                       const SwitchHost* running) {
+SwitchHost::SwitchHost(const config::SwitchConfig& config, const aggregator::AddressBook& addresses,
+                       std::uint64_t nonce, const SwitchHost* running) {
   std::uint64_t left = config::hosted_budget(config);
   std::uint64_t needed = 0;
   std::vector<config::Demand> demands;
@@ -76,18 +81,16 @@ SwitchHost::SwitchHost(const config::SwitchConfig& config, std::uint64_t nonce,
                                 std::to_string(needed));
   for (const config::JobConfig& job : config.jobs) {
     if (!job.hosting) continue;
-    const auto uplink = std::find_if(config.ports.begin(), config.ports.end(),
-                                     [&](const auto& p) { return p.name == job.parent->uplink; });
     std::unique_ptr<Server> server;
     if (before(job) == nullptr) {
-      const std::array one = {served(config, job, config::share_of(left, demands, demand_of(job)))};
+      const std::array one = {served(job, addresses.root(config, job, uplink_of(config, job)),
+                                     config::share_of(left, demands, demand_of(job)))};
       server = std::make_unique<Server>(
           one, ServerIdentity{
                    .ipv4 = config.ipv4, .nonce = nonce, .heartbeat = config.completion.heartbeat});
     }
-    ways_.push_back({job.id, std::move(server),
-                     static_cast<std::uint16_t>(uplink - config.ports.begin()), *job.hosting,
-                     job.notify == wire::Notify::host_switch, ranks_below(job)});
+    ways_.push_back(
+        {job.id, std::move(server), job.notify == wire::Notify::host_switch, ranks_below(job)});
   }
   outbox_ = aggregator::Outbox(outbox_capacity(running));
 }
@@ -124,9 +127,6 @@ bool SwitchHost::tells(std::uint32_t job) const {
 DropReason SwitchHost::on_packet(const wire::Packet& packet, const Endpoint& from, Instant now) {
   const Way* const way = find_way(packet.header.job);
   if (way == nullptr) return DropReason::unknown_job;
-  if (from.port() != way->port || from.station() != wire::station_of(way->root.root_mac) ||
-      from.segment())
-    return DropReason::sender_mismatch;
   const DropReason what = way->server->on_packet(packet, from, now, outbox_);
   address();
   return what;
@@ -169,15 +169,9 @@ void SwitchHost::shut_down() {
   address();
 }
 
-// The way is known before the root has sent anything.
 void SwitchHost::address() {
-  for (std::size_t i = 0; i < outbox_.items().size(); ++i) {
-    Outgoing& said = outbox_.item(i);
-    const Way* const way = find_way(said.header.job);
-    said.to = Outgoing::To::hosted_root;
-    const wire::UdpPeer said_to(said.peer);
-    said.peer = wire::UdpPeer(way->port, said_to.udp_port, said_to.ipv4, {}, way->root.root_mac);
-  }
+  for (std::size_t i = 0; i < outbox_.items().size(); ++i)
+    outbox_.item(i).to = Outgoing::To::hosted_root;
 }
 
 }  // namespace tributary::completion

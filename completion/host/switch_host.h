@@ -1,13 +1,13 @@
 // Completion engines that a switch hosts for roots above it (T10): the same as a parameter server's
 // process, but inside a switch. The root does not see a difference.
 //
-//   root ──UDP port hosting_udp_port()──▶ on_packet() ─▶ Server ─▶ outbox() ──uplink──▶ root
+//   root ──hosting port──▶ on_packet() ─▶ Server ─▶ outbox() ──uplink──▶ root
 //
 // The switch goes on with its part of the tree: its sums go up, and come back to the engine here
 // only if the root cannot finish them (rule 5). A sum stays here if it is so late that the root has
 // given its chunk up and the engine has the chunk open (T17).
 //
-// Invariant: a root's packets are accepted only through the job's uplink, from its own addresses.
+// Invariant: a root's packets are accepted only through the job's uplink, from its own endpoints.
 //
 // Jobs come and go one by one: each has a Server of its own. Another configuration is another
 // object, made on a control thread, which takes over the servers of the jobs that stay.
@@ -20,6 +20,7 @@
 #include <memory>
 #include <vector>
 
+#include "aggregator/chunk/address_book.h"
 #include "aggregator/chunk/outbox.h"
 #include "completion/host/server.h"
 #include "config/model/switch_config.h"
@@ -28,12 +29,13 @@ namespace tributary::completion {
 
 class SwitchHost {
  public:
-  // `config` hosts engines. `nonce` tells incarnations of this switch apart. `running` is the
-  // object before, whose jobs that stay get no engine here. Throws std::invalid_argument when there
-  // is no memory left for those that come.
-  SwitchHost(const config::SwitchConfig& config, std::uint64_t nonce,
-             const SwitchHost* running = nullptr);
-  // Takes the servers of jobs that stay, from the object with which this one was made.
+  // `config` hosts engines; `addresses` has the roots'. `nonce` tells incarnations of this switch
+  // apart. `running` is the object before, whose jobs that stay get no engine here. Throws
+  // std::invalid_argument when there is no memory left for those that come.
+  SwitchHost(const config::SwitchConfig& config, const aggregator::AddressBook& addresses,
+             std::uint64_t nonce, const SwitchHost* running = nullptr);
+  // Takes the servers of jobs that stay, from the object with which this one was made. Where their
+  // roots are changes by a restart alone (config/change/change.h).
   void adopt(SwitchHost& running);
 
   // A packet to the hosting port, parsed and with its integrity verified. none: it was accepted.
@@ -66,8 +68,6 @@ class SwitchHost {
   struct Way {
     std::uint32_t job = 0;
     std::unique_ptr<Server> server;  // nullptr until adopt(): that of the object before
-    std::uint16_t port = 0;
-    config::HostingConfig root;
     bool tells_here = false;
     std::vector<std::uint64_t> own_ranks;  // bits of the ranks below this switch
   };

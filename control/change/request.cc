@@ -93,15 +93,13 @@ DrainRequest drain_request(const ordered_json& request) {
   return wish;
 }
 
-ordered_json answer(std::string_view line, const ShowFunction& show, const ExcludeFunction& exclude,
-                    const ReloadFunction& reload, const PlaceHostFunction& place_host,
-                    const SetFunction& set, const AssignFunction& assign,
-                    const DrainFunction& drain) {
+ordered_json answer(std::string_view line, const Commands& commands) {
+  const auto& [show, exclude, reload, place_host, set, assign, drain] = commands;
   const ordered_json request = ordered_json::parse(line, nullptr, false);
   if (request.is_discarded() || !request.is_object())
     throw std::invalid_argument("the request is not a JSON object on one line");
   const std::string command = text_of(request, "command");
-  if (command == "show") {
+  if (show && command == "show") {
     check_keys(request, {"command", "what"});
     ShowAnswer shown = show(text_of(request, "what"));
     ordered_json reply = {{"ok", true}, {"data", std::move(shown.data)}};
@@ -125,11 +123,12 @@ ordered_json answer(std::string_view line, const ShowFunction& show, const Exclu
     return {{"ok", true}, {"data", assign(assign_request(request))}};
   if (drain && command == "drain")
     return {{"ok", true}, {"data", {{"jobs", drain(drain_request(request))}}}};
-  throw std::invalid_argument("no command is called '" + command + "'; allowed: show" +
-                              (exclude ? ", exclude, reinstate" : "") +
-                              (place_host ? ", place-host" : "") + (reload ? ", reload" : "") +
-                              (set ? ", set" : "") + (assign ? ", assign" : "") +
-                              (drain ? ", drain" : ""));
+  const std::string allowed =
+      std::string(show ? ", show" : "") + (exclude ? ", exclude, reinstate" : "") +
+      (place_host ? ", place-host" : "") + (reload ? ", reload" : "") + (set ? ", set" : "") +
+      (assign ? ", assign" : "") + (drain ? ", drain" : "");
+  throw std::invalid_argument("no command is called '" + command +
+                              "'; allowed: " + allowed.substr(allowed.empty() ? 0 : 2));
 }
 
 }  // namespace
@@ -142,13 +141,10 @@ bool takes_long(std::string_view line) {
          (*command == "reload" || *command == "set" || *command == "assign" || *command == "drain");
 }
 
-std::string answer_request(std::string_view line, const ShowFunction& show,
-                           const ExcludeFunction& exclude, const ReloadFunction& reload,
-                           const PlaceHostFunction& place_host, const SetFunction& set,
-                           const AssignFunction& assign, const DrainFunction& drain) {
+std::string answer_request(std::string_view line, const Commands& commands) {
   ordered_json reply;
   try {
-    reply = answer(line, show, exclude, reload, place_host, set, assign, drain);
+    reply = answer(line, commands);
   } catch (const std::exception& error) {
     reply = {{"ok", false}, {"error", error.what()}};
   }

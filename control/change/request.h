@@ -86,10 +86,17 @@ using SetFunction = std::function<nlohmann::ordered_json(const SetRequest&)>;
 // True for a request that may have to wait for devices, or for another one of this kind.
 bool takes_long(std::string_view line);
 
-// Never throws; the reply has no newline. Commands without a function do not exist.
-std::string answer_request(std::string_view line, const ShowFunction& show,
-                           const ExcludeFunction& exclude = {}, const ReloadFunction& reload = {},
-                           const PlaceHostFunction& place_host = {}, const SetFunction& set = {},
-                           const AssignFunction& assign = {}, const DrainFunction& drain = {});
+// Carry out the commands. Those without a function do not exist.
+struct Commands {
+  ShowFunction show = {};
+  ExcludeFunction exclude = {};
+  ReloadFunction reload = {};
+  PlaceHostFunction place_host = {};
+  SetFunction set = {};
+  AssignFunction assign = {};
+  DrainFunction drain = {};
+};
+// Never throws; the reply has no newline.
+std::string answer_request(std::string_view line, const Commands& commands);
 
 }  // namespace tributary::control

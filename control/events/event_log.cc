@@ -16,11 +16,15 @@ std::string time_text(system_clock::time_point at) {
   return utc_text(since.count());
 }
 
+std::string text_with_job(const Event& event) {
+  return (event.job ? "job " + std::to_string(*event.job) + ": " : "") + event.text;
+}
+
 }  // namespace
 
 void EventLog::add(Event event) {
   const std::lock_guard lock(mutex_);
-  if (sink_) sink_(event);
+  if (sink_) sink_(event.level, text_with_job(event));
   events_.push_back(std::move(event));
   if (events_.size() <= most_) return;
   events_.pop_front();

@@ -1,5 +1,5 @@
 // Event log of a daemon: keeps the latest events in a bounded ring, for `tributary events`, and
-// hands each one to a sink, which writes the log.
+// hands a line of each one to a sink, which writes the log.
 //
 // Any thread, at any time; the sink is called by one thread at a time, in the order of the events.
 #pragma once
@@ -30,7 +30,7 @@ struct Event {
 class EventLog {
  public:
   static constexpr std::size_t kMostEvents = 4096;
-  using Sink = std::function<void(const Event&)>;
+  using Sink = std::function<void(LogLevel level, const std::string& line)>;
 
   explicit EventLog(Sink sink, std::size_t most = kMostEvents)
       : sink_(std::move(sink)), most_(most) {}

@@ -126,10 +126,10 @@ void add_figures(std::vector<EngineFigures>& figures, const completion::Engine& 
   }
 }
 
-void collect_remote(Families& out, const dataplane::PacketLoops& workers) {
+void collect_remote(Families& out, const dataplane::PacketLoops& loops) {
   for (const auto& metric : kHostMetrics) {
     auto& to = family(out, metric.name, metric.help, false);
-    for (const auto& packet_loop : workers) {
+    for (const auto& packet_loop : loops) {
       const completion::RemoteHosts* const hosts =
           packet_loop->is_late() ? nullptr : packet_loop->remote_hosts();
       for (std::size_t i = 0; hosts != nullptr && i < hosts->job_count(); ++i)

@@ -14,7 +14,7 @@ std::string text(std::size_t lcore) {
   return std::to_string(lcore);
 }
 
-void collect_turns(Families& out, const dataplane::PacketLoops& workers) {
+void collect_turns(Families& out, const dataplane::PacketLoops& loops) {
   using Counters = dataplane::PacketLoop::Counters;
   struct LoopMetric {
     const char* name;
@@ -36,29 +36,28 @@ void collect_turns(Families& out, const dataplane::PacketLoops& workers) {
   };
   for (const auto& metric : kMetrics) {
     auto& to = family(out, metric.name, metric.help, metric.gauge);
-    for (std::size_t i = 0; i < workers.size(); ++i)
-      sample(to, {{"lcore", text(i)}},
-             number(workers[i].counters().*metric.counter) * metric.scale);
+    for (std::size_t i = 0; i < loops.size(); ++i)
+      sample(to, {{"lcore", text(i)}}, number(loops[i].counters().*metric.counter) * metric.scale);
   }
 }
 
-void collect_late(Families& out, const dataplane::PacketLoops& workers) {
+void collect_late(Families& out, const dataplane::PacketLoops& loops) {
   auto& to = family(out, "tributary_loop_late",
                     "1: the packet loop has yet to come to a change of the configuration", true);
-  for (std::size_t i = 0; i < workers.size(); ++i)
-    sample(to, {{"lcore", text(i)}}, workers[i].is_late() ? 1 : 0);
+  for (std::size_t i = 0; i < loops.size(); ++i)
+    sample(to, {{"lcore", text(i)}}, loops[i].is_late() ? 1 : 0);
 }
 
 // Calls f(labels, counters) for each stage of each lcore.
 template <typename F>
-void for_each_stage(const dataplane::PacketLoops& workers, F f) {
-  for (std::size_t i = 0; i < workers.size(); ++i)
+void for_each_stage(const dataplane::PacketLoops& loops, F f) {
+  for (std::size_t i = 0; i < loops.size(); ++i)
     for (std::size_t s = 0; s < dataplane::kStageCount; ++s)
       f(Labels{{"lcore", text(i)}, {"stage", dataplane::name_of(static_cast<dataplane::Stage>(s))}},
-        workers[i].stages()[s]);
+        loops[i].stages()[s]);
 }
 
-void collect_stages(Families& out, const dataplane::PacketLoops& workers) {
+void collect_stages(Families& out, const dataplane::PacketLoops& loops) {
   struct StageMetric {
     const char* name;
     const char* help;
@@ -76,14 +75,14 @@ void collect_stages(Families& out, const dataplane::PacketLoops& workers) {
   };
   for (const auto& metric : kMetrics) {
     auto& to = family(out, metric.name, metric.help, false);
-    for_each_stage(workers, [&](Labels labels, const dataplane::StageCounters& stage) {
+    for_each_stage(loops, [&](Labels labels, const dataplane::StageCounters& stage) {
       sample(to, std::move(labels), number(stage.*metric.counter));
     });
   }
   auto& times = histogram_family(out, "tributary_stage_call_seconds",
                                  "Time of each call that had something to do");
   const double seconds_per_cycle = 1 / dataplane::tsc_hz();
-  for_each_stage(workers, [&](Labels labels, const dataplane::StageCounters& stage) {
+  for_each_stage(loops, [&](Labels labels, const dataplane::StageCounters& stage) {
     times.metric.push_back(
         histogram_of(std::move(labels), stage.call_cycles, stage.cycles, seconds_per_cycle));
   });
@@ -102,13 +101,13 @@ void collect_queues(Families& out, dataplane::Switch& sw) {
 }
 
 // Between the first lcore and each other. None where snooping is off, or there is one lcore.
-void collect_groups(Families& out, const dataplane::PacketLoops& workers) {
-  const std::size_t lcores = workers.group_rings() == nullptr ? 0 : workers.size();
+void collect_groups(Families& out, const dataplane::PacketLoops& loops) {
+  const std::size_t lcores = loops.group_rings() == nullptr ? 0 : loops.size();
   const auto each = [&](const char* name, const char* help, bool back, auto member) {
     auto& to = family(out, name, help, false);
     const auto one = [&](std::size_t from, std::size_t into) {
       sample(to, {{"from", text(from)}, {"to", text(into)}},
-             static_cast<double>(handed_groups(workers, from, into).*member));
+             static_cast<double>(handed_groups(loops, from, into).*member));
     };
     for (std::size_t lcore = 1; lcore < lcores; ++lcore) {
       one(lcore, 0);
@@ -162,9 +161,8 @@ void collect_handover(Families& out, const dataplane::Handover* handover) {
 
 }  // namespace
 
-HandedGroups handed_groups(const dataplane::PacketLoops& workers, std::size_t from,
-                           std::size_t to) {
-  const dataplane::GroupRings* const ways = workers.group_rings();
+HandedGroups handed_groups(const dataplane::PacketLoops& loops, std::size_t from, std::size_t to) {
+  const dataplane::GroupRings* const ways = loops.group_rings();
   if (ways == nullptr || (from != 0 && to != 0)) return {};
   const auto& counters = ways->of(std::max(from, to)).counters();
   if (from == 0) return {.over = counters.updates.get()};

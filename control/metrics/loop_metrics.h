@@ -14,7 +14,7 @@ struct HandedGroups {
   std::uint64_t over = 0;
   std::uint64_t full = 0;
 };
-HandedGroups handed_groups(const dataplane::PacketLoops& workers, std::size_t from, std::size_t to);
+HandedGroups handed_groups(const dataplane::PacketLoops& loops, std::size_t from, std::size_t to);
 
 void collect_loops(Families& out, dataplane::Switch& sw);
 

@@ -71,7 +71,8 @@ ordered_json Show::names() {
                       {"waiting", job.waiting},
                       {"unanswered", c.unanswered.get()},
                       {"refused", c.refused.get()},
-                      {"expired", c.expired.get()}});
+                      {"expired", c.expired.get()},
+                      {"evicted", c.evicted.get()}});
     }
   }
   return rows;

@@ -3,9 +3,11 @@
 // address, which may change, so such a peer has none.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <vector>
 
 #include "core/endpoint.h"
 #include "core/net/frame.h"
@@ -54,5 +56,12 @@ struct UdpPeer {
   [[nodiscard]] bool is_routed() const { return is_zero(mac); }
   bool operator==(const UdpPeer&) const = default;
 };
+
+// By shard: a process whose shards have UDP ports that follow each other, from this peer's.
+inline std::vector<Endpoint> peers_of_shards(UdpPeer first, std::size_t shards) {
+  std::vector<Endpoint> peers;
+  for (std::size_t shard = 0; shard < shards; ++shard, ++first.udp_port) peers.push_back(first);
+  return peers;
+}
 
 }  // namespace tributary::wire

@@ -14,8 +14,10 @@ constexpr const char* kShape =
 struct ValueInfoWire {
   be64 digest, bytes;
   be32 segments;
+  be64 whole;
+  be32 lifetime_ms;
 };
-static_assert(sizeof(ValueInfoWire) == 20);
+static_assert(sizeof(ValueInfoWire) == 32);
 
 const char* check_characters(std::string_view text) {
   while (!text.empty()) {
@@ -138,6 +140,8 @@ bool add_value_info(ExtensionWriter& extensions, const ValueInfo& info) {
   w.digest = info.digest;
   w.bytes = info.bytes;
   w.segments = info.segments;
+  w.whole = info.whole;
+  w.lifetime_ms = info.lifetime_ms;
   return extensions.add_raw(static_cast<std::uint8_t>(ExtensionType::value_info) | kCriticalBit, 0,
                             std::as_bytes(std::span(&w, 1)));
 }
@@ -153,7 +157,7 @@ std::optional<ValueInfo> find_value_info(std::span<const std::byte> area) {
   if (!found || found->data.size() < sizeof(ValueInfoWire)) return std::nullopt;
   ValueInfoWire w;
   std::memcpy(&w, found->data.data(), sizeof w);
-  return ValueInfo{w.digest, w.bytes, w.segments};
+  return ValueInfo{w.digest, w.bytes, w.segments, w.whole, w.lifetime_ms};
 }
 
 }  // namespace tributary::wire

@@ -45,6 +45,15 @@ struct ValueInfo {
   std::uint64_t digest = 0;  // XXH64 of the segment, seed 0
   std::uint64_t bytes = 0;   // of the whole value
   std::uint32_t segments = 0;
+  std::uint64_t whole = 0;        // XXH64 of the whole value, seed 0; 0: not known
+  std::uint32_t lifetime_ms = 0;  // until the name expires at the sender; 0: not known
+
+  [[nodiscard]] bool is_of_same_value(const ValueInfo& o) const {
+    return bytes == o.bytes && segments == o.segments && whole == o.whole;
+  }
+  [[nodiscard]] bool is_same_segment(const ValueInfo& o) const {
+    return digest == o.digest && is_of_same_value(o);
+  }
   bool operator==(const ValueInfo&) const = default;
 };
 
@@ -54,7 +63,7 @@ std::optional<std::string_view> find_name(std::span<const std::byte> area);
 std::optional<ValueInfo> find_value_info(std::span<const std::byte> area);
 
 // Bytes that a packet's extensions take beyond the 64 that every packet may have.
-inline constexpr std::size_t kNameExtensionBytes = 4 + kMaxNameBytes + 24 + 8;
+inline constexpr std::size_t kNameExtensionBytes = 4 + kMaxNameBytes + 36 + 8;
 inline constexpr std::size_t kNameBytesBeyondUsual = (kNameExtensionBytes + 7) / 8 * 8 - 64;
 // The least chunk size of a job with names, and how much of a value fits a packet then.
 inline constexpr std::uint32_t kMinNamedChunkBytes = 256;

@@ -8,6 +8,7 @@
 #include "aggregator/engine/burst.h"
 #include "dataplane/frame/built_frame.h"
 #include "dataplane/io/capture.h"
+#include "dataplane/udp/address_book.h"
 
 namespace tributary::dataplane {
 
@@ -56,14 +57,14 @@ Aggregation::Aggregation(const config::SwitchConfig& part, aggregator::EngineSta
       udp_(udp),
       rdma_(rdma),
       payloads_(aggregator::Engine::payload_bytes(part)),
-      engine_(part, in(payloads_, start)),
+      engine_(part, kUdpAddresses, in(payloads_, start)),
       host_(part, &engine_, start.nonce_seed),
       nonce_(start.nonce_seed),
       names_(part, start.nonce_seed),
       results_(part),
       outbox_(engine_.outbox_capacity() + host_.outbox_capacity()),
       names_outbox_(names_.outbox_capacity()) {
-  if (config::hosts_engines(part)) hosted_.emplace(part, start.nonce_seed);
+  if (config::hosts_engines(part)) hosted_.emplace(part, kUdpAddresses, start.nonce_seed);
 }
 
 void Aggregation::count_drop(std::uint16_t ingress, const Classified& frame, DropReason reason) {
@@ -278,7 +279,8 @@ std::shared_ptr<Aggregation::Change> Aggregation::prepare(const config::SwitchCo
   const std::size_t room =
       aggregator::Engine::outbox_capacity(part) + completion::RootHost::outbox_capacity(*host);
   std::optional<completion::SwitchHost> hosted;
-  if (config::hosts_engines(part)) hosted.emplace(part, nonce_, hosted_ ? &*hosted_ : nullptr);
+  if (config::hosts_engines(part))
+    hosted.emplace(part, kUdpAddresses, nonce_, hosted_ ? &*hosted_ : nullptr);
   return std::make_shared<Change>(Change{std::move(engine), std::move(host), std::move(hosted),
                                          std::make_shared<aggregator::NamedJobs>(part),
                                          ResultRegions(part, &results_), aggregator::Outbox(room)});

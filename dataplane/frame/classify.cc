@@ -60,7 +60,7 @@ void classify_local(const Identity& identity, Classified& c, bool ours) {
   if (c.ethernet.ether_type != wire::kEtherTypeIpv4) {
     if (is_arp_request_for(identity, c.ethernet))
       c.action = Action::answer_arp;
-    else if (is_arp_to_hear(identity, c.ethernet))
+    else if (is_arp_to_intercept(identity, c.ethernet))
       c.action = Action::intercept_arp;
     else if (ours)
       drop(c, DropReason::unhandled);

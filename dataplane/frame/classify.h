@@ -6,7 +6,7 @@
 //                                       ARP, ICMP echo   → answer
 //                                       ICMP port unreachable, of a datagram of the aggregation
 //                                       ports            → returned
-//                                       other ARP        → hear, where there are routers
+//                                       other ARP        → intercept_arp, where there are routers
 //                                       fragments        → reassemble, where they are taken
 //                                       RoCEv2, where jobs take it → answer_cm to queue pair 1,
 //                                                          rdma to others

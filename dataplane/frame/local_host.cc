@@ -94,7 +94,7 @@ bool is_arp_request_for(const Identity& identity, const wire::EthernetView& fram
   return arp && arp->is_request && arp->target_ip == identity.ipv4;
 }
 
-bool is_arp_to_hear(const Identity& identity, const wire::EthernetView& frame) {
+bool is_arp_to_intercept(const Identity& identity, const wire::EthernetView& frame) {
   return identity.hears_arp && frame.ether_type == wire::kEtherTypeArp && !frame.vlan_tci &&
          wire::parse_arp(frame.payload).has_value();
 }

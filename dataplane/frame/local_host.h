@@ -63,7 +63,7 @@ bool is_arp_request_for(const Identity& identity, const wire::EthernetView& fram
 void answer_arp(const Identity& identity, std::span<std::byte> frame,
                 const wire::EthernetView& view);
 // True for ARP that may tell of a router, where the switch has any.
-bool is_arp_to_hear(const Identity& identity, const wire::EthernetView& frame);
+bool is_arp_to_intercept(const Identity& identity, const wire::EthernetView& frame);
 
 // True for an ICMP echo request to the switch's address, whole and with a good checksum.
 bool is_echo_request_for(const Identity& identity, const wire::EthernetView& frame);

@@ -41,8 +41,8 @@ Duration GroupKeeper::routers_left(std::uint16_t vlan, Instant now) const {
   return left;
 }
 
-void GroupKeeper::hear_query(std::uint16_t port, std::uint16_t vlan, bool ipv6, bool from_router,
-                             Instant now, Instant until) {
+void GroupKeeper::on_query(std::uint16_t port, std::uint16_t vlan, bool ipv6, bool from_router,
+                           Instant now, Instant until) {
   queriers_[vlan].until[ipv6 ? 1 : 0] = until;
   asked_until_[first_asked(vlan, ipv6) + port] = until;
   heard_[vlan].queriers[ipv6 ? 1 : 0] |= mask_of(port);

@@ -30,9 +30,9 @@ class GroupKeeper {
 
   [[nodiscard]] GroupTable& table() { return table_; }
   [[nodiscard]] const GroupTable& table() const { return table_; }
-  // A querier has spoken there; one that is a router is behind that port.
-  void hear_query(std::uint16_t port, std::uint16_t vlan, bool ipv6, bool from_router, Instant now,
-                  Instant until);
+  // Notes a query: its querier, and router if it is one, is behind that port.
+  void on_query(std::uint16_t port, std::uint16_t vlan, bool ipv6, bool from_router, Instant now,
+                Instant until);
   // The peer behind this port has gone. expire() removes the port from its groups step by step.
   void forget(std::uint16_t port);
   // Looks at some of what is known, the next of it at the next call, and tells the others of what

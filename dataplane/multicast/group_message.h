@@ -1,10 +1,10 @@
-// IGMP and MLD messages, as a snooping switch reads them: who asks, who wants which groups.
+// IGMP and MLD messages, as a snooping switch reads them: queries, and reports of membership.
 //
 //   IGMPv1, v2, v3 (RFC 2236, 3376) behind IPv4; MLDv1, v2 (RFC 2710, 3810) behind IPv6 and its
 //   hop-by-hop options
 //
-// Pure. A message is whole, and its checksum right, or it is malformed. To make sure of that is a
-// look at every byte: who hears more than is good for him asks first how much there is to look at.
+// Pure. A message is whole, and its checksum right, or it is malformed. The check reads every byte,
+// so a receiver that limits its work asks for most_records() first.
 #pragma once
 
 #include <cstddef>

@@ -124,8 +124,8 @@ PortMask Snooping::on_message(std::uint16_t ingress, const GroupMessage& message
 void Snooping::on_query(std::uint16_t ingress, const GroupMessage& query, std::uint16_t vlan,
                         Instant now) {
   counters_.queries.add();
-  keeper_->hear_query(ingress, vlan, query.ipv6, query.from_router, now,
-                      now + rules_.config.router_ageing);
+  keeper_->on_query(ingress, vlan, query.ipv6, query.from_router, now,
+                    now + rules_.config.router_ageing);
 }
 
 void Snooping::on_report(std::uint16_t ingress, const GroupMessage& report, std::uint16_t vlan,

@@ -154,6 +154,8 @@ field("string", "name", "Name")
 field("uint64", "value.digest", "XXH64 of the segment", base.HEX)
 field("uint64", "value.bytes", "Bytes of the value")
 field("uint32", "value.segments", "Segments of the value")
+field("uint64", "value.whole", "XXH64 of the value", base.HEX)
+field("uint32", "value.lifetime_ms", "Time until the name expires, ms")
 field("uint64", "run_id", "Run of the program", base.HEX)
 field("uint16", "open.units", "Units of a node")
 field("uint16", "open.nodes", "Nodes")
@@ -279,9 +281,10 @@ local readers = {
     local length = math.min(range(2, 2):uint(), range:len() - 4)
     if length > 0 then tree:add(f.name, range(4, length)) end
   end },
-  [14] = { 24, function(tree, range)
+  [14] = { 36, function(tree, range)
     add_row(tree, range, 4,
-      { { "value.digest", 8 }, { "value.bytes", 8 }, { "value.segments", 4 } })
+      { { "value.digest", 8 }, { "value.bytes", 8 }, { "value.segments", 4 },
+        { "value.whole", 8 }, { "value.lifetime_ms", 4 } })
   end },
   [15] = { 12, function(tree, range)
     add_row(tree, range, 4,

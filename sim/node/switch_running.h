@@ -6,6 +6,7 @@
 
 #include "completion/host/root_host.h"
 #include "config/change/change.h"
+#include "dataplane/udp/address_book.h"
 #include "sim/node/switch_node.h"
 
 namespace tributary::sim {
@@ -16,7 +17,8 @@ struct SwitchNode::Running {
   static constexpr std::uint32_t kRefusalBurst = 256;
 
   Running(const SwitchOptions& o, std::uint16_t epoch, std::uint64_t nonce_seed)
-      : engine(o.config, {.epoch = epoch, .seq = o.first_seq, .nonce_seed = nonce_seed}),
+      : engine(o.config, dataplane::kUdpAddresses,
+               {.epoch = epoch, .seq = o.first_seq, .nonce_seed = nonce_seed}),
         names(o.config, nonce_seed),
         names_outbox(names.outbox_capacity()),
         host(o.config, &engine, nonce_seed),
@@ -27,7 +29,8 @@ struct SwitchNode::Running {
         fdb(o.config.forwarding.fdb_entries, o.config.forwarding.fdb_ageing, o.config.ports.size(),
             o.seed),
         refusals(o.config.ports.size(), dataplane::TokenBucket(kRefusalsPerSecond, kRefusalBurst)) {
-    if (config::hosts_engines(o.config)) hosted.emplace(o.config, nonce_seed);
+    if (config::hosts_engines(o.config))
+      hosted.emplace(o.config, dataplane::kUdpAddresses, nonce_seed);
   }
 
   auto root(Instant now) {
@@ -49,7 +52,8 @@ struct SwitchNode::Running {
     const std::size_t room = aggregator::Engine::outbox_capacity(next) +
                              completion::RootHost::outbox_capacity(*host_change);
     std::optional<completion::SwitchHost> hosted_next;
-    if (config::hosts_engines(next)) hosted_next.emplace(next, nonce, hosted ? &*hosted : nullptr);
+    if (config::hosts_engines(next))
+      hosted_next.emplace(next, dataplane::kUdpAddresses, nonce, hosted ? &*hosted : nullptr);
     engine.quiesce(*engine_change, outbox);
     exchange(now);
     send();

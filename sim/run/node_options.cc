@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "config/model/switch_config.h"
+#include "core/net/udp_peer.h"
 
 namespace tributary::sim {
 namespace {
@@ -96,8 +97,9 @@ ServerOptions server_options(const Scenario& scenario, const NetworkPlan& plan, 
     served.limits = completion::limits_of(told.job);
     served.limits.root_is_here = false;
     served.limits.bytes = scenario.servers.tight ? 0 : completion::most_bytes(served.limits);
-    served.root_ipv4 = told.root_ipv4;
-    served.root_udp_port = told.root_udp_port;
+    served.roots = wire::peers_of_shards({0, told.root_udp_port, told.root_ipv4}, told.job.shards);
+    served.group = wire::peers_of_shards(
+        {0, told.root_udp_port, config::job_group_ipv4(told.job.id)}, told.job.shards);
     served.integrity = told.job.integrity;
     if (const JobScenario* const job = model_job(scenario, told.job.id))
       served.optimizer = optimizer_of(scenario, *job);

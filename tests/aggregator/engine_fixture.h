@@ -64,7 +64,7 @@ class EngineTest : public ::testing::Test {
   void build(config::SwitchConfig config, EngineStart start = {41, 0}) {
     workers_ = config.jobs.at(0).workers;
     first_seq_ = start.seq;
-    engine_ = std::make_unique<StillEngine>(config, start);
+    engine_ = std::make_unique<StillEngine>(config, dataplane::kUdpAddresses, start);
     outbox_ = std::make_unique<Outbox>(engine_->outbox_capacity());
   }
   void build(std::uint32_t workers = 3, std::uint32_t window = 4) {

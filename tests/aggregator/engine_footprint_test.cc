@@ -119,7 +119,7 @@ TEST(EngineFootprint, WhatIsTakenIsWhatWasDerived) {
     const config::SwitchConfig c = with(row.change);
     const config::AggregationMemory derived = config::aggregation_memory(c);
     const std::size_t before = heap_bytes();
-    const Engine engine(c, {41, 0});
+    const Engine engine(c, dataplane::kUdpAddresses, {41, 0});
     expect_within(heap_bytes() - before, derived.total(), derived.tables);
     EXPECT_EQ(engine.memory_bytes(), derived.total());
   }
@@ -136,7 +136,7 @@ TEST(EngineFootprint, ChangesGiveBackWhatTheyTook) {
   for (config::JobConfig& job : large.jobs) job.slots = config::SlotMode::partition;
   Outbox out(Engine::outbox_capacity(large));
   const std::size_t before = heap_bytes();
-  Engine engine(small, {41, 0});
+  Engine engine(small, dataplane::kUdpAddresses, {41, 0});
   std::size_t once = 0;
   for (int turn = 0; turn < 4; ++turn) {
     for (config::SwitchConfig* const next : {&large, &small}) {

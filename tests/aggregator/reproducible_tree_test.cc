@@ -39,7 +39,7 @@ class Tree {
           nodes_[static_cast<std::size_t>(-1 - child)].up = {n, c};
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
       nodes_[n].engine = std::make_unique<StillEngine>(
-          config_of(n, trigger),
+          config_of(n, trigger), dataplane::kUdpAddresses,
           EngineStart{.epoch = static_cast<std::uint16_t>(300 + 10 * n), .nonce_seed = n});
       nodes_[n].outbox = std::make_unique<Outbox>(nodes_[n].engine->outbox_capacity());
     }

@@ -13,6 +13,7 @@
 
 #include "aggregator/engine/engine.h"
 #include "core/net/udp_peer.h"
+#include "dataplane/udp/address_book.h"
 #include "tests/aggregator/allocations.h"
 
 namespace tributary::aggregator {

@@ -20,6 +20,7 @@
 #include "core/net/udp_peer.h"
 #include "core/prng.h"
 #include "core/wire/extension.h"
+#include "dataplane/udp/address_book.h"
 
 namespace tributary::completion {
 
@@ -64,7 +65,7 @@ class RemoteFixture : public ::testing::Test {
       config_.completion.hosts.push_back({"ps" + std::to_string(i), kServerIpv4 + i, "p0"});
     config_.jobs = {job};
     engine_ = std::make_unique<aggregator::Engine>(
-        config_, aggregator::EngineStart{.epoch = 41, .memory = {}});
+        config_, dataplane::kUdpAddresses, aggregator::EngineStart{.epoch = 41, .memory = {}});
     host_ = std::make_unique<RootHost>(config_, engine_.get(), 77);
     box_ =
         std::make_unique<aggregator::Outbox>(engine_->outbox_capacity() + host_->outbox_capacity());
@@ -75,8 +76,9 @@ class RemoteFixture : public ::testing::Test {
     job.limits = limits_of(config_.jobs[0]);
     job.limits.root_is_here = false;
     job.limits.bytes = most_bytes(job.limits);
-    job.root_ipv4 = kRootIpv4;
-    job.root_udp_port = config_.udp_base_port;
+    const std::uint16_t port = config_.udp_base_port;
+    job.roots = wire::peers_of_shards({0, port, kRootIpv4}, job.limits.shards);
+    job.group = wire::peers_of_shards({0, port, config::job_group_ipv4(kJob)}, job.limits.shards);
     job.optimizer = optimizer_;
     return job;
   }

@@ -17,6 +17,7 @@
 #include "core/net/udp_peer.h"
 #include "core/prng.h"
 #include "core/wire/extension.h"
+#include "dataplane/udp/address_book.h"
 
 namespace tributary::completion {
 namespace {
@@ -56,7 +57,8 @@ class StormTest : public ::testing::Test {
     config.completion.megabytes = megabytes;
     config.ports.push_back({"p0", "net_null0", 9000});
     config.jobs = std::move(jobs);
-    engine_ = std::make_unique<Engine>(config, aggregator::EngineStart{.epoch = 41, .memory = {}});
+    engine_ = std::make_unique<Engine>(config, dataplane::kUdpAddresses,
+                                       aggregator::EngineStart{.epoch = 41, .memory = {}});
     host_ = std::make_unique<RootHost>(config);
     outbox_ =
         std::make_unique<Outbox>(engine_->outbox_capacity() + host_->engine().outbox_capacity());

@@ -70,7 +70,8 @@ void check_set(std::string_view line) {
     return "set";
   };
   const std::string reply = control::answer_request(
-      line, [](const std::string&) { return nlohmann::ordered_json::array(); }, {}, {}, {}, set);
+      line,
+      {.show = [](const std::string&) { return nlohmann::ordered_json::array(); }, .set = set});
   FUZZ_CHECK(reply.find('\n') == std::string::npos);
 }
 
@@ -82,12 +83,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_capture(line);
   check_set(line);
   bool asked = false;
-  const std::string reply =
-      tributary::control::answer_request(line, [&](const std::string& what) -> ordered_json {
+  const std::string reply = tributary::control::answer_request(
+      line, {.show = [&](const std::string& what) -> ordered_json {
         asked = true;
         if (what != "ports") throw std::invalid_argument("nothing is called '" + what + "'");
         return ordered_json::array({{{"port", what}}});
-      });
+      }});
   FUZZ_CHECK(reply.find('\n') == std::string::npos);
   const auto parsed = ordered_json::parse(reply, nullptr, false);
   FUZZ_CHECK(parsed.is_object() && parsed.size() == 2 && parsed.at("ok").is_boolean());

@@ -6,6 +6,7 @@
 
 #include "core/net/udp_peer.h"
 #include "core/wire/extension.h"
+#include "dataplane/udp/address_book.h"
 #include "tests/fuzz/engine_model.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/target.h"
@@ -48,7 +49,8 @@ class Play {
       : in_(in),
         config_(draw_config(in)),
         first_seq_(in.pick<std::uint32_t>({0, 0xFFFFFFF8, 0x7FFFFFFC, 5})),
-        engine_(config_, EngineStart{in.pick<std::uint16_t>({1, 0xFFFF, 0}), first_seq_}),
+        engine_(config_, dataplane::kUdpAddresses,
+                EngineStart{in.pick<std::uint16_t>({1, 0xFFFF, 0}), first_seq_}),
         out_(engine_.outbox_capacity()),
         model_(engine_) {
     for (const auto& job : config_.jobs)

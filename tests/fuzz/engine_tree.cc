@@ -13,6 +13,7 @@
 #include "core/net/udp_peer.h"
 #include "core/wire/extension.h"
 #include "core/wire/rank_bitmap.h"
+#include "dataplane/udp/address_book.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/target.h"
 
@@ -76,7 +77,7 @@ class Play {
   explicit Play(Input& in)
       : in_(in),
         config_(draw_config(in)),
-        engine_(config_, EngineStart{1, 0, {}, 77}),
+        engine_(config_, dataplane::kUdpAddresses, EngineStart{1, 0, {}, 77}),
         out_(engine_.outbox_capacity()) {}
 
   void run() {

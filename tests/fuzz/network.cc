@@ -9,6 +9,7 @@
 
 #include "aggregator/engine/engine.h"
 #include "core/net/udp_peer.h"
+#include "dataplane/udp/address_book.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/target.h"
 #include "worker/session/session.h"
@@ -63,7 +64,8 @@ class Play {
   explicit Play(Input& in)
       : in_(in),
         config_(draw_config(in)),
-        engine_(config_, {1, in.pick<std::uint32_t>({0, 0xFFFFFFFA, 0x7FFFFFFE})}),
+        engine_(config_, dataplane::kUdpAddresses,
+                {1, in.pick<std::uint32_t>({0, 0xFFFFFFFA, 0x7FFFFFFE})}),
         out_(engine_.outbox_capacity()),
         ranks_(config_.jobs[0].workers) {
     for (auto& rank : ranks_) rank.session = make_session(rank);

@@ -16,6 +16,7 @@
 #include "completion/host/server.h"
 #include "core/net/udp_peer.h"
 #include "core/wire/extension.h"
+#include "dataplane/udp/address_book.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/target.h"
 
@@ -69,7 +70,7 @@ class Play {
       : in_(in),
         config_(draw_config(in)),
         tight_(in.flag()),
-        engine_(config_, {.epoch = 41, .memory = {}}),
+        engine_(config_, dataplane::kUdpAddresses, {.epoch = 41, .memory = {}}),
         host_(config_, &engine_, 77),
         box_(engine_.outbox_capacity() + host_.outbox_capacity()) {
     for (std::size_t i = 0; i < kServers; ++i) boot(i);
@@ -149,8 +150,7 @@ void Play::boot(std::size_t place) {
   served.limits = completion::limits_of(job());
   served.limits.root_is_here = false;
   served.limits.bytes = tight_ ? 0 : completion::most_bytes(served.limits);
-  served.root_ipv4 = kRootIpv4;
-  served.root_udp_port = config_.udp_base_port;
+  served.roots = wire::peers_of_shards(peer(kRootIpv4), job().shards);
   servers_[place] = std::make_unique<completion::Server>(
       std::span(&served, 1),
       completion::ServerIdentity{kServerIpv4 + static_cast<std::uint32_t>(place), ++nonces_,

@@ -88,9 +88,11 @@ DRAIN = ["drain", {"step": 6, "id": 0xFEDCBA9876543210, "op": 42, "by": 7}]
 NAME = ["name", {"text": "/job/1/run=7/layer1/grad/v=12/seg=0"}]
 NAME_LONGEST = ["name", {"text": "/job/4294967295/run=7/" + 107 * "t" +
                          "/v=1/seg=16777215/worker=1023"}]
-VALUE = ["value_info", {"digest": 0x44BC2CF5AD770999, "bytes": 3, "segments": 1}]
+VALUE = ["value_info", {"digest": 0x44BC2CF5AD770999, "bytes": 3, "segments": 1,
+                        "whole": 0x44BC2CF5AD770999, "lifetime_ms": 3600000}]
 VALUE_LARGEST = ["value_info", {"digest": (1 << 64) - 1, "bytes": (1 << 64) - 1,
-                                "segments": MAX32}]
+                                "segments": MAX32, "whole": (1 << 64) - 1,
+                                "lifetime_ms": MAX32}]
 OPEN = ["open_job", {"units": 2, "nodes": 3, "window": 64, "chunk_bytes": 1024}]
 OPEN_LARGEST = ["open_job", {"units": 65535, "nodes": 65535, "window": 32768, "chunk_bytes": 65528}]
 RUN = ["run_id", {"run_id": 0xFEDCBA9876543211}]

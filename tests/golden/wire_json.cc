@@ -138,7 +138,11 @@ json extensions_to_json(std::span<const std::byte> area) {
     j["drain"] = {{"step", d->step}, {"id", d->id}, {"op", d->op}, {"by", d->by}};
   if (const auto n = find_name(area)) j["name"] = {{"text", *n}};
   if (const auto v = find_value_info(area))
-    j["value_info"] = {{"digest", v->digest}, {"bytes", v->bytes}, {"segments", v->segments}};
+    j["value_info"] = {{"digest", v->digest},
+                       {"bytes", v->bytes},
+                       {"segments", v->segments},
+                       {"whole", v->whole},
+                       {"lifetime_ms", v->lifetime_ms}};
   if (const std::uint64_t run = find_run_id(area)) j["run_id"] = {{"run_id", run}};
   if (const auto e = find_extension(area, ExtensionType::open_job))
     if (const auto o = read_open_job(*e))
@@ -175,7 +179,8 @@ bool add_extension(ExtensionWriter& w, const std::string& name, const json& j) {
                          j.at("op"), j.at("by")});
   if (name == "name") return add_name(w, j.at("text").get<std::string>());
   if (name == "value_info")
-    return add_value_info(w, {j.at("digest"), j.at("bytes"), j.at("segments")});
+    return add_value_info(
+        w, {j.at("digest"), j.at("bytes"), j.at("segments"), j.at("whole"), j.at("lifetime_ms")});
   if (name == "run_id") return w.add_run_id(j.at("run_id").get<std::uint64_t>());
   if (name == "open_job")
     return add_open_job(w, {j.at("units"), j.at("nodes"), j.at("window"), j.at("chunk_bytes")});

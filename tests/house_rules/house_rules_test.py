@@ -46,6 +46,9 @@ class HouseRules(unittest.TestCase):
     def test_dpdk_stays_in_the_dataplane(self):
         self.holds(includes.check_dpdk)
 
+    def test_engines_know_endpoints_alone(self):
+        self.holds(includes.check_engines)
+
     def test_pure_folders_are_pure(self):
         self.holds(includes.check_purity)
 

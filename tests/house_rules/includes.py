@@ -27,6 +27,11 @@ OUTSIDE = ["tests", "bench", "examples"]
 # Mains that stand beside the sub-folders of what they are made of.
 AT_THE_FOLDERS_TOP = {"sim/sim_swarm.cc"}
 PURE = ["core", "telemetry", "aggregator", "completion", "config", "pool/record", "manager/topology", "manager/admission", "manager/policy", "manager/pods"]
+# Protocol engines: they know peers as endpoints alone (core/endpoint.h), which front ends and the
+# simulator make. Of other protocols' formats they use checksums.
+ENGINES = ("aggregator/", "completion/")
+FORMATS_FOR_ENGINES = {"core/net/checksum.h"}
+ADDRESSES = re.compile(r"\b(UdpPeer|peers_of_shards|station_of|mac_of|MacAddress|FrontEndId)\b|[.>](station|segment)\(\)")
 DPDK_ALLOWED = re.compile(r"(dataplane/|worker/transport/memif|tools/impair/|tools/loadgen/|"
                           r"(tests|bench)/(dataplane|forward_load|fuzz/packet_|impair|host_bench|ring_(bench|forward)|worker_memif))")
 
@@ -106,6 +111,21 @@ def check_dpdk(texts):
         for line, _, name in _numbered(text):
             if name.split("/")[-1].startswith("rte_"):
                 found.append(f"{path}:{line}: DPDK's {name} is for dataplane/ and transports")
+    return found
+
+
+def check_engines(texts):
+    """No engine makes an endpoint, or takes one apart as the front end does that made it."""
+    found = []
+    for path, text in texts.items():
+        if not is_cpp(path) or not path.startswith(ENGINES):
+            continue
+        for line, _, name in _numbered(text):
+            if name.startswith("core/net/") and name not in FORMATS_FOR_ENGINES:
+                found.append(f"{path}:{line}: {name} in a protocol engine, which knows endpoints alone")
+        for match in ADDRESSES.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            found.append(f"{path}:{line}: {match.group()} in a protocol engine, which knows endpoints alone")
     return found
 
 

@@ -105,6 +105,19 @@ class Samples(unittest.TestCase):
         self.accepts(includes.check_dpdk, "dataplane/a.cc", "#include <rte_eal.h>\n")
         self.accepts(includes.check_dpdk, "worker/transport/memif_transport.cc", "#include <rte_eal.h>\n")
 
+    def test_engines_know_endpoints_alone(self):
+        rule = includes.check_engines
+        for path in ("aggregator/engine/a.cc", "completion/host/a.h"):
+            self.finds(rule, path, '#include "core/net/udp_peer.h"\n')
+            self.finds(rule, path, '#include "core/net/frame.h"\n')
+            self.finds(rule, path, "wire::UdpPeer(0, port, ipv4);\n")
+            self.finds(rule, path, "if (from.station() != 0) return;\n")
+            self.finds(rule, path, "Endpoint({.front_end = FrontEndId::udp});\n")
+        self.accepts(rule, "completion/host/a.cc", '#include "core/net/checksum.h"\n#include "core/endpoint.h"\n'
+                     "info.udp_base_port = udp_base_port; from.is_same_host(root); from.port();\n")
+        for path in ("dataplane/udp/a.h", "worker/host/a.cc", "sim/node/a.cc", "tests/aggregator/a.cc"):
+            self.accepts(rule, path, '#include "core/net/udp_peer.h"\nwire::UdpPeer peer;\n')
+
     def test_purity(self):
         rule = includes.check_purity
         for name in ("chrono", "thread", "mutex", "iostream", "cstdio", "sys/socket.h"):

@@ -11,6 +11,7 @@
 #include "aggregator/engine/engine.h"
 #include "core/net/udp_peer.h"
 #include "core/wire/integrity.h"
+#include "dataplane/udp/address_book.h"
 #include "tools/loadgen/job.h"
 #include "tools/loadgen/player.h"
 
@@ -52,7 +53,7 @@ class PlayedJob {
       : config_(config_of(job)),
         pattern_(dtype, job.id, job.workers, job.chunk_bytes),
         scratch_(kOpChunks * job.chunk_bytes),
-        engine_(config_, {}),
+        engine_(config_, dataplane::kUdpAddresses, {}),
         outbox_(engine_.outbox_capacity()) {
     for (std::uint32_t rank = 0; rank < job.workers; ++rank) {
       PlayerOptions o;

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "core/net/udp_peer.h"
 #include "tests/testbed/scratch.h"
 
 namespace tributary::psd {
@@ -29,6 +30,7 @@ class CheckpointsTest : public ::testing::Test {
     job.optimizer.kind = config::OptimizerKind::sgd;
     job.optimizer.parameters = {2};
     job.optimizer.checkpoint = {folder_.string(), 2};
+    job.roots = {wire::UdpPeer(0, config::kDefaultUdpBasePort, 0x0A0000FE)};
     jobs_ = {job};
     boot();
   }

@@ -36,6 +36,8 @@ def run_worker(options):
                     gate.read()
             task.submit(state - (options.rank + numpy.arange(5.0)), state=state)
             done = task.next_round()
+            if done.number == options.fail_in:
+                raise KeyError("no such sample")
             state = state - 0.0625 * (sum(done.parts) if done.sum is None else done.sum)
         if task.last.sum is None:
             state[0] = options.rank  # its own
@@ -54,6 +56,7 @@ def main():
     parser.add_argument("--cache", action="store_true")
     parser.add_argument("--report")
     parser.add_argument("--gate")
+    parser.add_argument("--fail-in", type=int, help="round")
     options = parser.parse_args()
     try:
         run_main(options) if options.role == "main" else run_worker(options)

@@ -58,6 +58,7 @@ def test_c4_a_value_outlives_its_producer_in_the_caches(make_tree, tmp_path):
     assert ask(members[2]) == expected()
     first = names_of(bed, "B")
     assert first["forwarded"] >= first["segments"] > 50
+    assert (first["evicted"], first["expired"]) == (0, 0) and first["bytes"] > 50_000
     members[0].signal(signal.SIGKILL)
     members[0].wait_exit(LIMIT_S)
     for member in (members[1], members[3]):

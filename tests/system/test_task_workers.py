@@ -84,6 +84,23 @@ def test_c3_a_killed_worker_in_cpp_comes_back_with_the_round(make_tree, tmp_path
     result_of(others[0])
 
 
+def test_c3_main_and_the_others_are_told_of_a_worker_that_ends(make_tree):
+    """One in each language, and a main in the other one."""
+    bed = make_tree(TOPOLOGY)
+    members = Members(bed)
+    runs = ((members.main, lambda: members.in_cpp("w4", 7), 4, "no such sample"),
+            (lambda: members.in_cpp("main"), lambda: members.in_python("w4", "--fail-in", 7), 4,
+             "KeyError: 'no such sample'"))
+    for main, failing, rank, said in runs:
+        told = [main(), members.in_cpp("w1"), members.in_python("w2"), members.in_cpp("w3")]
+        failing()
+        for process in told:
+            assert process.wait_exit(LIMIT_S) == 1, process.describe()
+        assert f"rank {rank} ended: {said}" in told[0].stderr[-1], told[0].describe()
+        for process in told[1:]:
+            assert f"rank {rank - 1} of the sum job ended: {said}" in process.stderr[-1], process.describe()
+
+
 def test_c4_killed_workers_get_the_task_from_the_switches(make_tree, tmp_path):
     """Rank 0, which had put it, is one of them: no process has the pieces that a get could reach."""
     bed = make_tree(TOPOLOGY)

@@ -118,6 +118,102 @@ const char* c_api_run(const char* address, uint32_t job) {
   return failed;
 }
 
+static const char* refused(tributary_status status, const char* reason) {
+  CHECK(status == TRIBUTARY_FAILED);
+  CHECK(strcmp(tributary_last_error_reason(), reason) == 0);
+  CHECK(strstr(tributary_last_error(), reason) != NULL);
+  return NULL;
+}
+
+/* Several segments of the job's 2,048 bytes. */
+enum { WEIGHTS_BYTES = 10000 };
+
+static void fill(unsigned char* weights) {
+  for (int i = 0; i < WEIGHTS_BYTES; ++i) weights[i] = (unsigned char)(i * 7 + i / 256);
+}
+
+static const char* put_all(tributary_communicator* comm) {
+  unsigned char weights[WEIGHTS_BYTES];
+  const char* failed;
+
+  fill(weights);
+  CHECK(tributary_put(comm, "weights/v=1", weights, sizeof weights, 20) == TRIBUTARY_OK);
+  CHECK(tributary_put(comm, "weights/v=1", weights, sizeof weights, 20) == TRIBUTARY_OK);
+  CHECK(tributary_put(comm, "empty/v=1", NULL, 0, 20) == TRIBUTARY_OK);
+  CHECK(tributary_put(comm, "own/v=1/worker=0", "x", 1, 20) == TRIBUTARY_OK);
+  weights[WEIGHTS_BYTES - 1] ^= 1;
+  failed = refused(tributary_put(comm, "weights/v=1", weights, sizeof weights, 20), "name-taken");
+  if (failed != NULL) return failed;
+  return refused(tributary_put(comm, "own/v=1/worker=1", "x", 1, 20), "not-allowed");
+}
+
+static const char* get_all(tributary_communicator* comm) {
+  unsigned char weights[WEIGHTS_BYTES];
+  void* value = NULL;
+  size_t bytes = 0;
+
+  fill(weights);
+  CHECK(tributary_get(comm, "weights/v=1", 20, &value, &bytes) == TRIBUTARY_OK);
+  CHECK(bytes == sizeof weights && memcmp(value, weights, bytes) == 0);
+  tributary_value_free(value);
+  CHECK(tributary_get(comm, "empty/v=1", 20, &value, &bytes) == TRIBUTARY_OK);
+  CHECK(bytes == 0 && value != NULL);
+  tributary_value_free(value);
+  CHECK(tributary_get(comm, "own/v=1/worker=0", 20, &value, &bytes) == TRIBUTARY_OK);
+  CHECK(bytes == 1 && *(char*)value == 'x');
+  tributary_value_free(value);
+  value = weights;
+  bytes = 5;
+  const char* const failed =
+      refused(tributary_get(comm, "weights/v=2", 20, &value, &bytes), "name-unknown");
+  CHECK(value == weights && bytes == 5);
+  return failed;
+}
+
+static const char* misuse_names(tributary_communicator* comm) {
+  void* value = NULL;
+  size_t bytes = 0;
+
+  CHECK(tributary_put(comm, "weights", "x", 1, 20) == TRIBUTARY_INVALID_ARGUMENT);
+  CHECK(strstr(tributary_last_error(), "allowed: TENSOR/v=VERSION") != NULL);
+  CHECK(tributary_put(comm, "/job/4294967295/w/v=1", "x", 1, 20) == TRIBUTARY_INVALID_ARGUMENT);
+  CHECK(strstr(tributary_last_error(), "allowed: names of job") != NULL);
+  CHECK(tributary_put(comm, NULL, "x", 1, 20) == TRIBUTARY_INVALID_ARGUMENT);
+  CHECK(tributary_put(comm, "w/v=1", NULL, 1, 20) == TRIBUTARY_INVALID_ARGUMENT);
+  CHECK(strstr(tributary_last_error(), "value") != NULL);
+  CHECK(tributary_put(comm, "w/v=1", "x", 1, -1) == TRIBUTARY_INVALID_ARGUMENT);
+  CHECK(tributary_put(NULL, "w/v=1", "x", 1, 20) == TRIBUTARY_INVALID_ARGUMENT);
+  CHECK(tributary_get(NULL, "w/v=1", 20, &value, &bytes) == TRIBUTARY_INVALID_ARGUMENT);
+  CHECK(tributary_get(comm, NULL, 20, &value, &bytes) == TRIBUTARY_INVALID_ARGUMENT);
+  CHECK(tributary_get(comm, "w/v=1", 20, NULL, &bytes) == TRIBUTARY_INVALID_ARGUMENT);
+  CHECK(tributary_get(comm, "w/v=1", 20, &value, NULL) == TRIBUTARY_INVALID_ARGUMENT);
+  CHECK(tributary_get(comm, "../v=1", 20, &value, &bytes) == TRIBUTARY_INVALID_ARGUMENT);
+  CHECK(value == NULL && bytes == 0);
+  tributary_value_free(NULL);
+  return NULL;
+}
+
+const char* c_api_names(const char* address, uint32_t job, uint32_t rank) {
+  tributary_options options;
+  tributary_communicator* comm = NULL;
+  const char* failed = NULL;
+
+  tributary_options_init(&options);
+  options.job = job;
+  options.rank = rank;
+  options.size = 2;
+  options.address = address;
+  options.join_timeout_seconds = 20;
+  if (tributary_create(&options, &comm) != TRIBUTARY_OK) return tributary_last_error();
+  if (rank == 0) failed = put_all(comm);
+  if (tributary_barrier(comm) != TRIBUTARY_OK && failed == NULL) failed = tributary_last_error();
+  if (failed == NULL) failed = rank == 0 ? misuse_names(comm) : get_all(comm);
+  /* Rank 0 answers for what it has put until it leaves. */
+  if (tributary_barrier(comm) != TRIBUTARY_OK && failed == NULL) failed = tributary_last_error();
+  tributary_destroy(comm);
+  return failed;
+}
+
 const char* c_api_misuse(void) {
   tributary_options options;
   tributary_communicator* comm = NULL;

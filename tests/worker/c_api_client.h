@@ -10,6 +10,9 @@ extern "C" {
 
 /* Joins as the only rank, reduces, waits, leaves. NULL, or what went wrong. */
 const char* c_api_run(const char* address, uint32_t job);
+/* Joins as rank 0 or 1 of two, in a job with names: rank 0 puts, rank 1 gets. NULL, or what went
+ * wrong. */
+const char* c_api_names(const char* address, uint32_t job, uint32_t rank);
 /* Misuse is refused with a text. NULL, or what went wrong. */
 const char* c_api_misuse(void);
 

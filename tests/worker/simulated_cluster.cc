@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/net/udp_peer.h"
+#include "dataplane/udp/address_book.h"
 
 namespace tributary::worker {
 namespace {
@@ -40,7 +41,7 @@ SimulatedCluster::SimulatedCluster(std::uint64_t seed, const config::JobConfig& 
 }
 
 void SimulatedCluster::restart_switch(std::uint16_t first_epoch) {
-  engine_ = std::make_unique<aggregator::Engine>(config_,
+  engine_ = std::make_unique<aggregator::Engine>(config_, dataplane::kUdpAddresses,
                                                  aggregator::EngineStart{first_epoch, first_seq_});
   outbox_ = std::make_unique<aggregator::Outbox>(engine_->outbox_capacity());
 }

@@ -1,9 +1,11 @@
 // A member of a task for tests/system/test_task_workers.py. A worker pulls the state towards a
 // target of its own, as task_member.py there does, and says what it did.
 //
-//   task_worker_tool RANK|main WORKERS ADDRESS [KEEP [PUBLISH [STATE]]]
+//   task_worker_tool main WORKERS ADDRESS [KEEP [PUBLISH [STATE]]]
+//   task_worker_tool RANK WORKERS ADDRESS [ROUND]
 //
-// Main says how arrays are kept, the tensor that the sums get, "" for none, and its folder.
+// Main says how arrays are kept, the tensor that the sums get, "" for none, and its folder. A
+// worker ends with an error after that round.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -40,7 +42,7 @@ std::vector<double> sum_of(const tributary::TaskRound& round) {
   return {total.begin(), total.end()};
 }
 
-void work(std::uint32_t rank, std::uint32_t workers, const char* address) {
+void work(std::uint32_t rank, std::uint32_t workers, const char* address, std::uint32_t fail_in) {
   tributary::TaskWorkerOptions options;
   options.job = {.job = 1, .rank = rank + 1, .size = workers + 1, .address = address};
   options.sums = {.job = 2, .rank = rank, .size = workers, .address = address};
@@ -60,6 +62,7 @@ void work(std::uint32_t rank, std::uint32_t workers, const char* address) {
     worker.submit(array_of(pull), array_of(state));
     const auto sum = sum_of(worker.next_round());
     for (std::size_t i = 0; i < kElements; ++i) state[i] -= 0.0625 * sum[i];
+    if (worker.last()->number == fail_in) return worker.fail("no such sample");
   }
   if (!worker.put_refusal().empty()) std::printf("refused: %s\n", worker.put_refusal().c_str());
   std::printf("final: %s after %u rounds\n", worker.last()->why.c_str(), worker.last()->number);
@@ -111,7 +114,8 @@ int main(int argc, char** argv) {
       lead(workers, argv[3],
            {argc > 4 ? argv[4] : "sum", argc > 5 ? argv[5] : "", argc > 6 ? argv[6] : ""});
     else
-      work(static_cast<std::uint32_t>(std::atoi(argv[1])), workers, argv[3]);
+      work(static_cast<std::uint32_t>(std::atoi(argv[1])), workers, argv[3],
+           argc > 4 ? static_cast<std::uint32_t>(std::atoi(argv[4])) : 0);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;

@@ -13,6 +13,7 @@
 
 #include "core/net/udp_peer.h"
 #include "core/wire/header.h"
+#include "dataplane/udp/address_book.h"
 
 namespace tributary::worker {
 namespace {
@@ -84,10 +85,13 @@ void TestSwitch::start() {
     config::SwitchConfig part = config_;
     for (auto& job : part.jobs) job.plane = plane;
     const auto epoch = static_cast<std::uint16_t>(next_epoch_ + 1000 * plane);
-    auto engine =
-        std::make_unique<aggregator::Engine>(part, aggregator::EngineStart{epoch, 5u * plane});
+    auto engine = std::make_unique<aggregator::Engine>(part, dataplane::kUdpAddresses,
+                                                       aggregator::EngineStart{epoch, 5u * plane});
     auto outbox = std::make_unique<aggregator::Outbox>(engine->outbox_capacity());
-    planes_.push_back({std::move(engine), std::move(outbox)});
+    auto names = std::make_unique<aggregator::NameEngine>(part, epoch);
+    auto names_outbox = std::make_unique<aggregator::Outbox>(names->outbox_capacity());
+    planes_.push_back(
+        {std::move(engine), std::move(outbox), std::move(names), std::move(names_outbox)});
   }
   stop_ = false;
   thread_ = std::thread([this] { run(); });
@@ -182,13 +186,24 @@ void TestSwitch::receive(std::size_t socket) {
     wire::UdpPeer peer;
     peer.ipv4 = ntohl(from.sin_addr.s_addr);
     peer.udp_port = ntohs(from.sin_port);
-    planes_[plane].engine->on_packet(*packet, peer, clock_now(), *planes_[plane].outbox);
+    Plane& p = planes_[plane];
+    if (wire::concerns_name(packet->header.type)) {
+      const auto sender = p.engine->name_sender(packet->header, peer);
+      p.names->on_packet(*packet, peer, sender, clock_now(), *p.names_outbox);
+      flush(plane, *p.names_outbox);
+      continue;
+    }
+    p.engine->on_packet(*packet, peer, clock_now(), *p.outbox);
     flush(plane);
   }
 }
 
 void TestSwitch::flush(std::size_t plane) {
-  for (const aggregator::Outgoing& o : planes_[plane].outbox->items()) {
+  flush(plane, *planes_[plane].outbox);
+}
+
+void TestSwitch::flush(std::size_t plane, aggregator::Outbox& outbox) {
+  for (const aggregator::Outgoing& o : outbox.items()) {
     const std::size_t socket = plane * config_.jobs[0].shards + o.header.shard;
     std::array<std::byte, wire::kHeaderBytes + wire::kMaxExtensionBytes> head;
     const std::size_t n = wire::serialize(o.header, o.extension_span(), head);
@@ -207,7 +222,7 @@ void TestSwitch::flush(std::size_t plane) {
     m.msg_iovlen = parts.size();
     ::sendmsg(sockets_[socket].get(), &m, 0);
   }
-  planes_[plane].outbox->clear();
+  outbox.clear();
 }
 
 }  // namespace tributary::worker

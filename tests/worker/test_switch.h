@@ -52,11 +52,14 @@ class TestSwitch {
   void run();
   void receive(std::size_t socket);
   void flush(std::size_t plane);
+  void flush(std::size_t plane, aggregator::Outbox& outbox);
   [[nodiscard]] bool has_drained();
 
   struct Plane {
     std::unique_ptr<aggregator::Engine> engine;
     std::unique_ptr<aggregator::Outbox> outbox;
+    std::unique_ptr<aggregator::NameEngine> names;
+    std::unique_ptr<aggregator::Outbox> names_outbox;
   };
 
   config::SwitchConfig config_;

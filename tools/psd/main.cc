@@ -110,8 +110,8 @@ int serve(const config::ServerConfig& config, const Options& options) {
   try {
     if (!config.control_socket.empty())
       socket.emplace(config.control_socket, [&show](std::string_view line) {
-        return control::answer_request(line,
-                                       [&](const std::string& what) { return show.table(what); });
+        return control::answer_request(
+            line, {.show = [&](const std::string& what) { return show.table(what); }});
       });
   } catch (...) {
     stop();

@@ -36,7 +36,8 @@ void ServerLoop::report_refusals(Instant now) {
     const auto objection = seats[i].objection;
     const auto before = std::exchange(reported_[i], objection);
     if (objection == completion::Objection::none || objection == before) continue;
-    report_(describe_refusal(seats[i], server.find_job(seats[i].job)->root_ipv4));
+    const Endpoint& root = server.find_job(seats[i].job)->roots.front();
+    report_(describe_refusal(seats[i], ipv4_of(root.node())));
   }
 }
 

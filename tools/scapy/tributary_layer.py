@@ -210,7 +210,8 @@ class Name(Extension):
 class ValueInfo(Extension):
     name = "Tributary value info"
     fields_desc = head(14, 1) + [XLongField("digest", 0), LongField("bytes", 0),
-                                 IntField("segments", 0)]
+                                 IntField("segments", 0), XLongField("whole", 0),
+                                 IntField("lifetime_ms", 0)]
 
 
 class OpenJob(Extension):

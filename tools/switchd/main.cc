@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -142,12 +143,6 @@ void print_ports(const dataplane::Switch& sw) {
   });
 }
 
-// Where events go besides the ring that `show events` reads.
-void write_event(const control::Event& event) {
-  const std::string job = event.job ? "job " + std::to_string(*event.job) + ": " : "";
-  tools::write_log(event.level, job + event.text);
-}
-
 // The span that `show events` asks for: "" for all, or seconds; nullopt: another table.
 std::optional<std::string> events_asked(const std::string& what) {
   if (what == "events") return "";
@@ -238,19 +233,20 @@ Start load(const Options& options, const std::string& text) {
   return start;
 }
 
-// The actions of the running configuration: read the file, compare, apply, keep.
+// The actions of the running configuration: read the file, compare, apply, keep. Each goes straight
+// to what carries it out; nothing of this file is called again.
 control::RunningConfig::Shell shell(const Options& options, dataplane::Switch& sw,
                                     control::Changer& changer) {
   const tools::AssignedFiles files(options.assigned_path);
   control::RunningConfig::Shell shell{
-      [&options] { return config::read_file(options.config_path); },
-      [&sw](const config::SwitchConfig& next) { return sw.compare(next); },
-      [&changer](const config::SwitchConfig& next) { return changer.apply(next); },
-      [files](const std::string& text) { files.keep(text); },
-      [files](std::uint64_t term) { files.keep_term(term); }};
+      .read = std::bind_front(&config::read_file, options.config_path),
+      .compare = std::bind_front(&dataplane::Switch::compare, &sw),
+      .apply = std::bind_front(&control::Changer::apply, &changer),
+      .keep = std::bind_front(&tools::AssignedFiles::keep, files),
+      .keep_term = std::bind_front(&tools::AssignedFiles::keep_term, files)};
   if (!options.overrides_path.empty())
-    shell.keep_overrides = [file = tools::OverridesFile(options.overrides_path)](
-                               const std::string& text) { file.keep(text); };
+    shell.keep_overrides =
+        std::bind_front(&tools::OverridesFile::keep, tools::OverridesFile(options.overrides_path));
   return shell;
 }
 
@@ -260,7 +256,7 @@ int serve(Start start, const Options& options) {
   auto environment = dataplane::current_environment();
   environment.log_level = options.dpdk_log_level;
   const dataplane::Eal eal(dataplane::eal_arguments(config, environment));
-  control::EventLog log(write_event);
+  control::EventLog log(tools::write_log);
   const control::Tell tell(log);
   dataplane::Switch sw(config, tell);
   control::Show show(sw);
@@ -283,28 +279,24 @@ int serve(Start start, const Options& options) {
   std::optional<control::ReportThread> reports;
   if (config.telemetry.enabled()) reports.emplace(sw);
   std::optional<control::CaptureServer> captures(std::in_place, sw, tell);
+  const control::Commands commands{
+      .show =
+          [&](const std::string& what) {
+            return answer_show(what, show, running, *collisions, log);
+          },
+      .exclude = [&](const auto& wish) { return control::exclude_rank(sw, wish, tell); },
+      .reload = std::bind_front(&control::Changes::reload, &changes),
+      .place_host = std::bind_front(&control::place_hosts, std::ref(sw)),
+      .set = std::bind_front(&control::Changes::set, &changes),
+      .assign = std::bind_front(&control::Changes::assign, &changes),
+      .drain = [&](const auto& wish) { return drain(sw, wish, tell); }};
   std::optional<control::SocketServer> socket;
   if (!config.control_socket.empty())
     socket.emplace(
         config.control_socket,
-        [&](std::string_view line) {
-          return control::answer_request(
-              line,
-              [&](const std::string& what) -> control::ShowAnswer {
-                return answer_show(what, show, running, *collisions, log);
-              },
-              [&](const control::ExcludeRequest& wish) {
-                return control::exclude_rank(sw, wish, tell);
-              },
-              [&] { return changes.reload(); },
-              [&](const control::PlaceHostRequest& wish) { return control::place_hosts(sw, wish); },
-              [&](const control::SetRequest& wish) { return changes.set(wish); },
-              [&](const control::AssignRequest& wish) { return changes.assign(wish); },
-              [&](const control::DrainRequest& wish) { return drain(sw, wish, tell); });
-        },
+        [&commands](std::string_view line) { return control::answer_request(line, commands); },
         control::SocketServer::Options{
-            .takeover = [&](std::string_view line,
-                            int connection) { return captures->take(line, connection); },
+            .takeover = std::bind_front(&control::CaptureServer::take, &*captures),
             .takes_long = control::takes_long});
   std::printf("%s", memory_text(config).c_str());
   {

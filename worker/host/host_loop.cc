@@ -57,8 +57,11 @@ std::vector<completion::ServedJob> served_jobs(const config::ServerConfig& confi
     job.limits = completion::limits_of(served.job);
     job.limits.root_is_here = false;
     job.limits.bytes = config::server_share(config, served.job);
-    job.root_ipv4 = served.root_ipv4;
-    job.root_udp_port = served.root_udp_port;
+    // The group has the root's UDP ports (docs/protocol/hosts.md).
+    job.roots =
+        wire::peers_of_shards({0, served.root_udp_port, served.root_ipv4}, served.job.shards);
+    job.group = wire::peers_of_shards(
+        {0, served.root_udp_port, config::job_group_ipv4(served.job.id)}, served.job.shards);
     job.integrity = served.job.integrity;
     job.optimizer = served.optimizer;
     all.push_back(std::move(job));

@@ -21,6 +21,7 @@ struct NameCall {
   Kind kind = Kind::get;
   std::string name;              // says run; without seg=, or of a get with it: that segment alone
   std::vector<std::byte> value;  // of a put; of a get once it is done
+  std::uint64_t digest = 0;      // of a put's value: XXH64; 0: the client works it out
   Duration limit = Duration::seconds(10);
   std::optional<Failure> failure;
   bool done = false;  // set by NameCalls, under its lock

@@ -3,9 +3,13 @@
 #include <chrono>
 #include <utility>
 
+#include "core/digest.h"
+
 namespace tributary::worker {
 
 void NameCalls::submit(Call call) {
+  // The progress thread has other calls to serve meanwhile.
+  if (call->kind == NameCall::Kind::put) call->digest = xxh64(call->value);
   const std::lock_guard lock(mutex_);
   if (!closed_) {
     inbox_.push_back(std::move(call));

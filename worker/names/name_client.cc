@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "config/model/switch_config.h"
-#include "core/digest.h"
 #include "worker/transport/seal.h"
 
 namespace tributary::worker {
@@ -74,6 +73,7 @@ bool NameClient::begin_put(Transfer& t) {
       value.size() > kMaxValueBytes)
     return fail(name_failed(*t.call, "the value is too large; allowed: 4 GiB"));
   const auto before = published_.find(t.call->name);
+  if (t.call->digest == 0) t.call->digest = xxh64(value);
   if (before != published_.end()) {
     if (before->second->value == value) return true;
     return fail(name_refused(*t.call, Reason::name_taken));
@@ -82,8 +82,8 @@ bool NameClient::begin_put(Transfer& t) {
     return fail(name_failed(*t.call, "this process keeps " + std::to_string(kept_bytes_) +
                                          " bytes of values already; allowed: 1 GiB in all"));
   kept_bytes_ += value.size();
-  published_[t.call->name] = std::make_shared<Published>(
-      Published{value, t.segment_bytes, segments_of(value.size(), t.segment_bytes)});
+  published_[t.call->name] = std::make_shared<Published>(Published{
+      value, t.segment_bytes, segments_of(value.size(), t.segment_bytes), t.call->digest});
   t.publishes = true;
   return true;
 }
@@ -154,7 +154,8 @@ void NameClient::on_packet(const wire::Packet& packet, Instant now) {
 bool NameClient::is_of_put(const Transfer& t, std::uint32_t segment, const wire::Packet& packet) {
   const auto info = wire::find_value_info(packet.extensions);
   if (!info || segment >= segments_of(t.call->value.size(), t.segment_bytes)) return false;
-  return info->digest == xxh64(segment_of(t.call->value, t.segment_bytes, segment));
+  return info->whole == t.call->digest &&
+         info->digest == xxh64(segment_of(t.call->value, t.segment_bytes, segment));
 }
 
 // False: nothing waits for that segment.
@@ -215,6 +216,21 @@ bool NameClient::place(Transfer& t, std::uint32_t segment, std::span<const std::
   return true;
 }
 
+// Each segment is whole; all of them have to be of the value that was put, and in their places.
+// Most of the digest is worked out as they come.
+void NameClient::check_whole(Transfer& t) {
+  std::uint32_t first_open = t.left == 0 ? t.value.segments : t.next;
+  for (const Flight& f : t.flights) first_open = std::min(first_open, f.segment);
+  const std::size_t end = std::min(t.call->value.size(), std::size_t{first_open} * t.segment_bytes);
+  t.arrived.add(std::span(t.call->value).subspan(t.digested, end - t.digested));
+  t.digested = end;
+  if (t.left == 0 && t.arrived.value() != t.value.whole)
+    t.call->failure =
+        name_failed(*t.call,
+                    "what came has another digest than the value that was put; its segments are of "
+                    "more than one value, or damaged");
+}
+
 void NameClient::on_data(Transfer& t, const DataName& name, const wire::Packet& packet) {
   const auto info = wire::find_value_info(packet.extensions);
   const std::uint32_t segment = *name.segment;
@@ -228,8 +244,14 @@ void NameClient::on_data(Transfer& t, const DataName& name, const wire::Packet& 
     return;
   }
   if (t.value.segments == 0 && !learn(t, *info, packet.payload.size())) return;
-  if (info->segments != t.value.segments || info->bytes != t.value.bytes) return;
-  if (place(t, segment, packet.payload)) land(t, segment);
+  if (!info->is_of_same_value(t.value)) {
+    t.call->failure = name_failed(*t.call, "segment " + std::to_string(segment) +
+                                               " is of another value than the ones before");
+    return;
+  }
+  if (!place(t, segment, packet.payload)) return;
+  land(t, segment);
+  if (t.value.whole != 0) check_whole(t);
 }
 
 void NameClient::serve(const DataName& name, std::string_view text) {
@@ -279,7 +301,8 @@ void NameClient::send_replies(NameBatch& batch) {
     wire::DataName name;
     wire::parse_wire_name(reply.text, name);
     const auto payload = segment_of(reply.value->value, reply.value->segment_bytes, *name.segment);
-    const wire::ValueInfo info{xxh64(payload), reply.value->value.size(), reply.value->segments};
+    const wire::ValueInfo info{xxh64(payload), reply.value->value.size(), reply.value->segments,
+                               reply.value->digest, 0};
     put(batch, PacketType::data, reply.text, &info, payload);
     sending_.push_back(reply.value);
   }
@@ -293,7 +316,7 @@ void NameClient::send_segment(const Transfer& t, std::uint32_t segment, NameBatc
   if (t.call->kind == NameCall::Kind::get) return put(batch, PacketType::get, text, nullptr, {});
   const auto payload = segment_of(t.call->value, t.segment_bytes, segment);
   const wire::ValueInfo info{xxh64(payload), t.call->value.size(),
-                             segments_of(t.call->value.size(), t.segment_bytes)};
+                             segments_of(t.call->value.size(), t.segment_bytes), t.call->digest, 0};
   put(batch, PacketType::put, text, &info, payload);
 }
 

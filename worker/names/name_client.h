@@ -3,6 +3,7 @@
 //
 //   put: segments, a window of them in flight ──PUT──▶ until STORED, or a final REFUSE
 //   get: segment 0 says how many there are; then the others likewise ──GET──▶ until DATA
+//        all of them say the digest of the whole value, which has to be that of what came
 //
 // What is lost is sent again by timers that double. Pure: packets, calls and `now` come in,
 // datagrams and finished calls go out. One thread calls it.
@@ -18,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "core/digest.h"
 #include "core/time.h"
 #include "core/wire/data_name.h"
 #include "core/wire/header.h"
@@ -71,7 +73,9 @@ class NameClient {
     std::shared_ptr<NameCall> call;
     wire::DataName name;  // views into the call's name
     Instant deadline;
-    wire::ValueInfo value;  // the digest is not used
+    wire::ValueInfo value;     // of a get: as the first segment says; its own digest is not used
+    Xxh64 arrived;             // of a get: the digest of the segments before the first that lacks
+    std::size_t digested = 0;  // bytes in it
     std::uint32_t segment_bytes = 0;
     std::uint32_t next = 0;  // segment to ask for, or to send
     std::uint32_t left = 1;  // segments without an answer
@@ -83,6 +87,7 @@ class NameClient {
     std::vector<std::byte> value;
     std::uint32_t segment_bytes = 0;
     std::uint32_t segments = 0;
+    std::uint64_t digest = 0;
   };
   // An answer to a request of the switch.
   struct Reply {
@@ -96,6 +101,7 @@ class NameClient {
   void on_data(Transfer& t, const wire::DataName& name, const wire::Packet& packet);
   static bool learn(Transfer& t, const wire::ValueInfo& info, std::size_t payload);
   static bool place(Transfer& t, std::uint32_t segment, std::span<const std::byte> payload);
+  static void check_whole(Transfer& t);
   [[nodiscard]] static bool is_of_put(const Transfer& t, std::uint32_t segment,
                                       const wire::Packet& packet);
   static bool land(Transfer& t, std::uint32_t segment);

@@ -12,7 +12,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kRecordBytes = 2048;
-constexpr std::size_t kMostReason = 300;
+constexpr std::size_t kMostReason = 280;  // bytes, of which JSON may write six for each
 
 std::vector<std::string> gather(Communicator& comm, const std::string& own) {
   if (own.size() > kRecordBytes) throw TaskError("a record of more than 2048 bytes");
@@ -37,6 +37,7 @@ void read(const json& record, Hello& hello) {
   hello.completed = record.at("completed").get<std::uint64_t>();
   record.at("result").get_to(hello.result);
   record.at("each").get_to(hello.each);
+  record.at("failed").get_to(hello.failed);
 }
 
 void read(const json& record, Answer& answer) {
@@ -70,7 +71,8 @@ std::vector<Hello> exchange(Communicator& comm, const Hello& own) {
                                    {"begun", own.begun},
                                    {"completed", own.completed},
                                    {"result", own.result},
-                                   {"each", own.each}});
+                                   {"each", own.each},
+                                   {"failed", own.failed.substr(0, kMostReason)}});
 }
 
 std::vector<Answer> exchange(Communicator& comm, const Answer& own) {
@@ -86,6 +88,22 @@ std::uint32_t find_main(std::span<const Hello> hellos) {
   if (mains.size() == 1) return mains.front();
   if (mains.empty()) throw TaskError("no rank of the task job is main");
   throw TaskError(text_of(mains) + " of the task job all say that they are main; allowed: one");
+}
+
+std::string failure_in(std::span<const Hello> hellos, const std::string& job) {
+  std::vector<std::pair<std::string, std::vector<std::uint32_t>>> said;  // a text, and its ranks
+  for (std::uint32_t rank = 0; rank < hellos.size(); ++rank) {
+    const std::string& why = hellos[rank].failed;
+    if (why.empty()) continue;
+    const auto same =
+        std::find_if(said.begin(), said.end(), [&](const auto& one) { return one.first == why; });
+    (same == said.end() ? said.emplace_back(why, std::vector<std::uint32_t>{}) : *same)
+        .second.push_back(rank);
+  }
+  std::string text;
+  for (const auto& [why, ranks] : said)
+    text += (text.empty() ? "" : "; ") + text_of(ranks) + job + " ended: " + why;
+  return text;
 }
 
 std::vector<std::uint32_t> senders_of(std::span<const Hello> hellos, std::uint32_t main) {

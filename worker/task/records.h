@@ -20,6 +20,13 @@ struct Hello {
   std::uint64_t completed = 0;
   std::string result;  // digest of its result
   bool each = false;   // every worker delivers a result of its own
+  std::string failed;  // why it ends the task; "": it goes on
+};
+
+// How a worker's part ends.
+struct Ending {
+  std::string why;    // it ends the task; "": it does not
+  bool over = false;  // main has the result, or knows why there is none
 };
 
 // How a part of a meeting went for a member.
@@ -36,6 +43,8 @@ std::vector<Answer> exchange(Communicator& comm, const Answer& own);
 
 // Main's rank in the task job. Throws TaskError, on every rank, unless there is one.
 std::uint32_t find_main(std::span<const Hello> hellos);
+// Names the ranks that end the task, each followed by `job`, and why; "": all go on.
+std::string failure_in(std::span<const Hello> hellos, const std::string& job = {});
 // The workers that send a result: the first, or each where each has its own. Throws TaskError, on
 // every rank, where workers differ that should not.
 std::vector<std::uint32_t> senders_of(std::span<const Hello> hellos, std::uint32_t main);

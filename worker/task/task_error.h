@@ -14,6 +14,12 @@ class TaskError : public CommunicatorError {
   explicit TaskError(const std::string& text) : CommunicatorError(wire::Reason::none, {}, text) {}
 };
 
+// A worker has ended with an error, or left, before main had the result.
+class WorkerFailed : public TaskError {
+ public:
+  using TaskError::TaskError;
+};
+
 namespace task {
 
 // This meeting came to nothing: its members leave, and meet again.

@@ -97,8 +97,10 @@ void TaskMain::until_done(Patience patience, const char* stage, const Step& step
       Communicator& comm = job_.join(patience.left());
       const auto hellos = task::exchange(comm, own);
       task::find_main(hellos);
-      step(comm, hellos);
+      const std::string failure = task::failure_in(hellos);
+      if (failure.empty()) step(comm, hellos);
       job_.part();
+      if (!failure.empty()) throw WorkerFailed(failure);
       done = true;
     } catch (...) {
       job_.leave();

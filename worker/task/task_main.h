@@ -62,7 +62,7 @@ class TaskMain {
   // them, or they have a result of it.
   void distribute(std::span<const std::byte> data, const TaskStatement& statement);
   // Waits for the workers' result, and acknowledges it, once it is in the `state` folder. None: as
-  // long as the rounds take.
+  // long as the rounds take. Throws WorkerFailed where a worker says that it ends, or leaves.
   TaskResult result(std::optional<Duration> timeout = std::nullopt);
 
  private:

@@ -61,6 +61,8 @@ void TaskWorker::put(const char* suffix, std::uint32_t round, const TaskArray& a
              task::to_npy(array));
   } catch (const CommunicatorError& error) {
     put_refusal_ = error.what();
+    // Another run of this task has given these names: readers must not get some of either.
+    if (error.reason() == wire::Reason::name_taken) manifest_->publish.clear();
   }
 }
 
@@ -206,10 +208,28 @@ void TaskWorker::deliver(const TaskArray& array) {
     for (const auto& one : hellos) all = all && one.stage == "result";
     taken = all && meet_main("result", patience);
   }
+  ending_.over = true;
 }
 
 void TaskWorker::close() {
+  if (!task_.empty() && !ending_.over) return fail("it left before main had the result");
   sum_job_.part();
+  task_job_.leave();
+}
+
+void TaskWorker::fail(const std::string& why) {
+  sum_job_.leave();  // ends the others' ops, so that they come to the meeting
+  interrupt();
+  if (!ending_.over) {
+    ending_.why = why.empty() ? "without a word" : why;
+    try {
+      Patience patience(task::kTell);
+      meet_workers("rounds", patience);
+    } catch (const CommunicatorError&) {
+      // A WorkerFailed that names this one: they know. Or they are not there.
+    }
+  }
+  sum_job_.leave();
   task_job_.leave();
 }
 

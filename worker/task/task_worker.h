@@ -77,8 +77,12 @@ class TaskWorker {
   // Gives main the result, the same on every worker unless the task keeps arrays by worker; returns
   // when main has acknowledged it.
   void deliver(const TaskArray& array);
-  // Leaves both jobs, when the other workers are about to.
+  // Leaves both jobs, when the other workers are about to. Before main has the result it is
+  // fail().
   void close();
+  // Tells the other workers and main why this worker ends the task, and leaves both jobs: they
+  // throw WorkerFailed with its rank and words. Waits for them, up to 40 s.
+  void fail(const std::string& why);
 
   [[nodiscard]] const std::optional<TaskRound>& last() const { return last_; }
   // For a restarted worker, that of the round which begins; else what it gave.
@@ -138,6 +142,7 @@ class TaskWorker {
   std::vector<std::byte> result_;
   std::string result_digest_;  // "": there is none
   std::string put_refusal_;
+  task::Ending ending_;
 };
 
 }  // namespace tributary

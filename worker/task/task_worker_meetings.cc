@@ -23,6 +23,18 @@ std::vector<std::uint32_t> ranks_where(const std::vector<Hello>& hellos, auto co
   return ranks;
 }
 
+// One of the workers ends the task: all of them go to main, whose task job has their words then.
+void tell_main(task::MemberJob& job, const Hello& own) {
+  try {
+    job.leave();
+    task::exchange(job.join(task::kTell), own);
+    job.part();
+  } catch (const CommunicatorError&) {
+    // Main is not there.
+  }
+  job.leave();
+}
+
 }  // namespace
 
 Hello TaskWorker::hello(const char* stage) const {
@@ -33,6 +45,7 @@ Hello TaskWorker::hello(const char* stage) const {
   own.begun = begun() ? own.completed + 1 : 0;
   own.result = result_digest_;
   own.each = !task_.empty() && manifest_->keep == "worker";
+  own.failed = ending_.why;
   return own;
 }
 
@@ -46,6 +59,12 @@ std::vector<Hello> TaskWorker::meet_workers(const char* stage, Patience& patienc
         throw TaskError(task::text_of(mains) +
                         " of the sum job is main; its members are the workers alone");
       workers_ = static_cast<std::uint32_t>(hellos.size());
+      if (const std::string failure = task::failure_in(hellos, " of the sum job");
+          !failure.empty()) {
+        ending_.over = true;
+        tell_main(task_job_, hello("rounds"));
+        throw WorkerFailed(failure);
+      }
       share_task(comm, hellos);
       share_round(comm, hellos);
       return hellos;
@@ -216,6 +235,10 @@ bool TaskWorker::meet_main(const char* stage, Patience& patience) {
     }
     task_job_.part();
     return true;
+  } catch (const TaskError&) {
+    ending_.over = true;  // main sees the same
+    task_job_.leave();
+    throw;
   } catch (...) {
     task_job_.leave();
     patience.spend();

@@ -15,7 +15,7 @@ using Burst = EngineTest;
 
 // Looking ahead neither skips nor repeats a packet, whatever the burst's size.
 TEST_F(Burst, EveryPacketIsHandledOnceAndInOrder) {
-  Engine engine(test_switch({test_job()}), {1});
+  Engine engine(test_switch({test_job()}), dataplane::kUdpAddresses, {1});
   for (const Payloads payloads : {Payloads::read_first, Payloads::untouched})
     for (const std::size_t count : {0u, 1u, 3u, 4u, 5u, 32u}) {
       std::vector<wire::Packet> packets(count);
@@ -36,8 +36,8 @@ TEST_F(RandomLoad, ABurstSaysWhatItsPacketsSayOneByOne) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Prng prng(seed);
-    StillEngine alone(both_jobs(), {41, 0});
-    StillEngine burst(both_jobs(), {41, 0});
+    StillEngine alone(both_jobs(), dataplane::kUdpAddresses, {41, 0});
+    StillEngine burst(both_jobs(), dataplane::kUdpAddresses, {41, 0});
     workers_ = kRanks;
     outbox_ = std::make_unique<Outbox>(4096);
     std::uint16_t epochs[2] = {};

@@ -42,7 +42,7 @@ struct Sent {
   wire::Header header;
   std::string name;
   std::string payload;
-  std::uint64_t digest;  // 0: none is said
+  wire::ValueInfo info;  // zeros: none is said
 };
 
 std::uint64_t digest_of(const std::string& value) {
@@ -71,7 +71,8 @@ class Names : public testing::TestWithParam<bool> {
     if (type == PacketType::refuse) packet.header.slot = static_cast<std::uint32_t>(refused);
     const bool carries = type == PacketType::put || type == PacketType::data;
     if (carries || type == PacketType::stored)
-      wire::add_value_info(extensions, {xxh64(payload) + lie_, value.size(), 1});
+      wire::add_value_info(extensions,
+                           {xxh64(payload) + lie_, value.size(), segments_, whole_, lifetime_ms_});
     if (carries) {
       packet.header.dtype = wire::DType::uint8;
       packet.payload = payload;
@@ -87,7 +88,7 @@ class Names : public testing::TestWithParam<bool> {
                       o.header,
                       std::string(wire::find_name(o.extension_span()).value_or("")),
                       {reinterpret_cast<const char*>(o.payload.data()), o.payload.size()},
-                      info ? info->digest : 0});
+                      info.value_or(wire::ValueInfo{})});
     }
     return sent;
   }
@@ -124,6 +125,10 @@ class Names : public testing::TestWithParam<bool> {
   Instant now_;
   std::uint32_t job_ = kJob;
   std::uint64_t lie_ = 0;
+  // What packets say of the value.
+  std::uint32_t segments_ = 1;
+  std::uint64_t whole_ = 0;
+  std::uint32_t lifetime_ms_ = 0;
   DropReason dropped_ = DropReason::none;
 };
 class Root : public Names {};
@@ -187,8 +192,50 @@ TEST_P(Root, BadInputIsRefusedWithItsReason) {
   lie_ = 1;
   refused(put(0, "x"), Reason::bad_name);
   lie_ = 0;
+  whole_ = digest_of("y");  // its only segment has another digest
+  refused(put(0, "x"), Reason::bad_name);
   job_ = 8;
   refused(get(0), Reason::names_off);
+}
+
+// C4: segments of one name are of one value, whichever comes first.
+TEST_P(Root, ASegmentOfAnotherValueIsRefused) {
+  const auto name_of = [](int segment) {
+    return "/job/7/run=1/grad/v=3/seg=" + std::to_string(segment);
+  };
+  segments_ = 3;
+  whole_ = 7;
+  expect(put(0, "b", name_of(1)), PacketType::stored, host(0));
+  whole_ = 8;
+  for (const int segment : {0, 1, 2})
+    expect(put(1, "b", name_of(segment)), PacketType::refuse, host(1), Reason::name_taken);
+  expect(put(1, "b", name_of(1) + "/worker=1"), PacketType::stored, host(1));  // another name
+  whole_ = 7;
+  segments_ = 2;
+  expect(put(1, "b", name_of(0)), PacketType::refuse, host(1), Reason::name_taken);
+  segments_ = 3;
+  expect(put(1, "b", name_of(0)), PacketType::stored, host(1));
+  EXPECT_EQ(get(2, name_of(0))[0].info.whole, 7u);
+  whole_ = 8;
+  now_ = now_ + Duration::seconds(60);
+  expect(put(1, "b", name_of(0)), PacketType::stored, host(1));  // all of the first has expired
+}
+
+// C4: the age of a name travels with it.
+TEST_P(Root, SaysHowLongANameLives) {
+  EXPECT_EQ(put(0, "value")[0].info.lifetime_ms, 60'000u);
+  now_ = now_ + Duration::ms(20'001);
+  EXPECT_EQ(get(1)[0].info.lifetime_ms, 39'999u);
+  EXPECT_EQ(put(0, "value")[0].info.lifetime_ms, 39'999u);  // no younger for another put
+  now_ = now_ + Duration::ms(39'999) - Duration::ns(1);
+  EXPECT_EQ(get(1)[0].info.lifetime_ms, 1u);
+  now_ = now_ + Duration::ns(1);
+  expect(get(1), PacketType::refuse, host(1), Reason::name_unknown);
+}
+
+TEST_P(Root, CountsWhatGivesWayByItsJob) {
+  for (int i = 0; i < 6; ++i) put(0, "x", "/job/7/run=1/t/v=" + std::to_string(i) + "/seg=0");
+  EXPECT_EQ(counters().evicted.get(), 2u);  // of four slots
 }
 
 TEST_P(Root, OnlyMembersPut) {
@@ -233,7 +280,7 @@ TEST_P(Leaf, APutIsTheRootsToAccept) {
   expect_up(get(1), PacketType::get);  // not answered before
   const auto stored = from_above(PacketType::stored, "value");
   expect(stored, PacketType::stored, host(0));
-  EXPECT_EQ(stored[0].digest, digest_of("value"));
+  EXPECT_EQ(stored[0].info.digest, digest_of("value"));
   expect(get(2), PacketType::data, host(2));
 }
 
@@ -264,6 +311,75 @@ TEST_P(Leaf, ALateAnswerIsOfItsOwnValue) {
   expect(from_above(PacketType::refuse, "", Reason::name_taken, PacketType::put),
          PacketType::refuse, host(1), Reason::name_taken);
   expect_up(put(0, "value"), PacketType::put);
+}
+
+// C4: a copy expires with the original, however late it came here; so does the leaf's own entry.
+TEST_P(Leaf, WhatPassedByExpiresWithTheOriginal) {
+  get(0);
+  lifetime_ms_ = 5'000;
+  EXPECT_EQ(from_above(PacketType::data, "value")[0].info.lifetime_ms, 5'000u);
+  now_ = now_ + Duration::ms(4'999);
+  engine_.expire(now_);
+  const auto last = get(1);
+  expect(last, PacketType::data, host(1));
+  EXPECT_EQ(last[0].info.lifetime_ms, 1u);
+  now_ = now_ + Duration::ms(1);
+  NameEngine::JobUse use;
+  std::uint32_t place = 0;
+  engine_.use_of(kJob, now_, place, 1000, use);
+  EXPECT_EQ(use.names, 0u);
+  expect_up(get(1), PacketType::get);
+  EXPECT_EQ(counters().expired.get(), 1u);
+}
+
+TEST_P(Leaf, ACopyIsGoneAfterTheTtlEvenIfNobodyAsks) {
+  get(0);
+  from_above(PacketType::data, "value");
+  now_ = now_ + Duration::seconds(60);
+  engine_.expire(now_);
+  EXPECT_EQ(engine_.store()->counters().names.get(), 0u);
+  EXPECT_EQ(engine_.store()->counters().bytes.get(), 0u);
+}
+
+TEST_P(Leaf, APutThatTheRootHadBeforeIsAsOldAsThere) {
+  put(0, "value");
+  lifetime_ms_ = 2'000;
+  EXPECT_EQ(from_above(PacketType::stored, "value")[0].info.lifetime_ms, 2'000u);
+  now_ = now_ + Duration::ms(2'000);
+  expect_up(put(1, "other"), PacketType::put);
+}
+
+TEST_P(Leaf, AnEntryOfItsOwnLivesNoLongerThanTheOriginal) {
+  put(0, "value");
+  get(1);
+  lifetime_ms_ = 2'000;
+  EXPECT_EQ(from_above(PacketType::data, "value")[0].info.lifetime_ms, 2'000u);
+}
+
+TEST_P(Leaf, AnotherValuesSegmentWaitsForTheRootsWord) {
+  segments_ = 2;
+  whole_ = 7;
+  put(0, "a");
+  whole_ = 8;
+  const std::string second = "/job/7/run=1/grad/v=3/seg=1";
+  expect(put(1, "b", second), PacketType::refuse, host(1), Reason::names_busy);
+  now_ = now_ + PendingTable::kLifetime;
+  expect_up(put(1, "b", second), PacketType::put);
+}
+
+// Nor does it answer anybody here; its reader says that it is of another value.
+TEST_P(Leaf, DataOfAnotherValueThanItsSiblingsIsNotKept) {
+  segments_ = 2;
+  whole_ = 7;
+  get(0);
+  from_above(PacketType::data, "a");
+  const std::string second = "/job/7/run=1/grad/v=3/seg=1";
+  get(0, second);
+  whole_ = 8;
+  const auto passed = deliver(PacketType::data, {.kind = Kind::parent}, host(99), second, "b");
+  expect(passed, PacketType::data, host(0));
+  EXPECT_EQ(passed[0].info.whole, 8u);
+  expect_up(get(1, second), PacketType::get);
 }
 
 TEST_P(Leaf, WhatTheRootRefusesIsGone) {

@@ -40,7 +40,7 @@ TEST(NameMemory, IsDescribedWhereThereIsAny) {
   EXPECT_EQ(describe_names(config::SwitchConfig{}), "");
   EXPECT_EQ(name_memory(config::SwitchConfig{}).total(), 0u);
   EXPECT_EQ(describe_names(configuration(1)).substr(0, 40),
-            "names: 3.4 MiB (segments 2.0, tables 1.4");
+            "names: 3.6 MiB (segments 2.0, tables 1.6");
 }
 
 }  // namespace

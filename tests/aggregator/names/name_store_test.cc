@@ -73,16 +73,47 @@ TEST_F(Store, AFullTableTakesNoMore) {
   EXPECT_NE(add("/again"), NameStore::kNone);
 }
 
-TEST_F(Store, TheOldestDeclaredComesFirst) {
+TEST_F(Store, TheOldestComesFirst) {
   const std::uint32_t a = add("/a");
   const std::uint32_t b = add("/b");
+  EXPECT_EQ(store_.oldest(), a);
   store_.declare(b, {}, {});
-  store_.declare(a, {}, {});
-  EXPECT_EQ(store_.oldest_declared(), b);
+  store_.declare(a, {}, {});  // it begins anew with its put
+  EXPECT_EQ(store_.oldest(), b);
   store_.declare(b, {}, Instant::from_ns(5));  // put again: no younger for that
-  EXPECT_EQ(store_.oldest_declared(), b);
+  EXPECT_EQ(store_.oldest(), b);
   store_.remove(b);
-  EXPECT_EQ(store_.oldest_declared(), a);
+  EXPECT_EQ(store_.oldest(), a);
+}
+
+// C4: segments of one value find each other, whichever of them is there.
+TEST_F(Store, FindsTheValueByAnySegment) {
+  const std::string one = "/job/7/run=1/t/v=1/seg=";
+  const std::uint32_t a = add(one + "0");
+  const std::uint32_t b = add(one + "12");
+  const std::uint32_t c = add(one + "3");
+  const std::uint32_t other = add("/job/7/run=1/t/v=2/seg=0");
+  const std::uint32_t of_rank = add(one + "0/worker=1");
+  EXPECT_EQ(store_.find_of_value(one + "99"), a);
+  EXPECT_EQ(store_.find_of_value("/job/7/run=1/t/v=2/seg=1"), other);
+  EXPECT_EQ(store_.find_of_value(one + "7/worker=1"), of_rank);
+  EXPECT_EQ(store_.find_of_value(one + "0/worker=2"), NameStore::kNone);
+  EXPECT_EQ(store_.find_of_value("/job/7/run=1/seg=0/v=1/seg=1"), NameStore::kNone);
+  store_.remove(b);
+  EXPECT_EQ(store_.find_of_value(one + "99"), a);
+  store_.remove(a);
+  EXPECT_EQ(store_.find_of_value(one + "99"), c);
+  store_.remove(c);
+  EXPECT_EQ(store_.find_of_value(one + "99"), NameStore::kNone);
+  const std::uint32_t again = add(one + "0");
+  EXPECT_EQ(store_.find_of_value(one + "1"), again);
+}
+
+TEST_F(Store, SaysWhoseBytesGaveWay) {
+  const std::uint32_t a = store_.add("/a", 5, 7, {});
+  EXPECT_EQ(store_.keep(a, bytes("1")), 0u);
+  EXPECT_EQ(store_.keep(add("/b"), bytes("2")), 0u);
+  EXPECT_EQ(store_.keep(store_.add("/c", 6, 8, {}), bytes("3")), 7u);
 }
 
 TEST_F(Store, AnEmptySegmentIsOneToo) {

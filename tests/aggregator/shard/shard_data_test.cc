@@ -463,9 +463,9 @@ TEST_F(EngineTest, SlotsAreAStaticPartitionPerJob) {
   other.id = 8;
   config::SwitchConfig c = test_switch({test_job(2, 4), other});
   c.slots = 7;
-  EXPECT_THROW(Engine(c, {}), std::invalid_argument);
+  EXPECT_THROW(Engine(c, dataplane::kUdpAddresses, {}), std::invalid_argument);
   c.slots = 8;
-  EXPECT_NO_THROW(Engine(c, {}));
+  EXPECT_NO_THROW(Engine(c, dataplane::kUdpAddresses, {}));
 }
 
 TEST_F(EngineTest, ShowSlotsNamesWhoIsMissing) {

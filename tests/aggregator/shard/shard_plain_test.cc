@@ -120,8 +120,8 @@ TEST_F(FurtherTest, TheShortWaySaysAndCountsWhatTheLongOneDoes) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Prng prng(seed);
     const config::SwitchConfig config = seed % 2 == 0 ? both_jobs() : rivals();
-    StillEngine brief(config, {41, 0});
-    StillEngine full(config, {41, 0});
+    StillEngine brief(config, dataplane::kUdpAddresses, {41, 0});
+    StillEngine full(config, dataplane::kUdpAddresses, {41, 0});
     outbox_ = std::make_unique<Outbox>(4096);
     std::uint16_t epochs[2] = {};
     int incarnation = 0;

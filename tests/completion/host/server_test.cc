@@ -1,6 +1,8 @@
 // A parameter server by itself: whom it listens to, which START it takes, when a seat ends.
 #include "completion/host/server.h"
 
+#include <stdexcept>
+
 #include "tests/completion/remote_fixture.h"
 
 namespace tributary::completion {
@@ -86,6 +88,50 @@ TEST_F(ServerTest, ListensToTheRootAlone) {
   EXPECT_EQ(start({.host = kServerIpv4 + 1}), DropReason::bad_target);
   EXPECT_EQ(start({.epoch = 0}), DropReason::bad_extension);
   EXPECT_EQ(start({.term = 0}), DropReason::bad_extension);
+}
+
+// Rule 20: endpoints of any front end will do, and it is whole ones that count.
+TEST_F(ServerTest, Rule20_KnowsItsRootByEndpointsAlone) {
+  const auto queue_pair = [](std::uint32_t flow, std::uint64_t station) {
+    return Endpoint({.front_end = FrontEndId::rdma,
+                     .port = 3,
+                     .flow = flow,
+                     .node = {0x20010DB800000000, 1},
+                     .station = station,
+                     .segment = {}});
+  };
+  ServedJob job = served();
+  job.roots = {queue_pair(17, 9), queue_pair(4, 9)};
+  const std::array jobs = {job};
+  Server server(jobs, ServerIdentity{kServerIpv4, 5, Duration::ms(100)});
+  aggregator::Outbox out(server.outbox_capacity());
+  ASSERT_TRUE(server.expire(now_, out));
+  EXPECT_EQ(out.item(0).header.type, PacketType::lease);
+  EXPECT_EQ(out.item(0).peer, queue_pair(17, 9));
+  wire::Header h = header(PacketType::probe, 0);
+  h.shard = 1;
+  const auto say = [&](const Endpoint& from) {
+    return server.on_packet({h, {}, {}}, from, now_, out);
+  };
+  EXPECT_EQ(say(queue_pair(4, 9)), DropReason::not_joined) << "it is the root's";
+  EXPECT_EQ(say(queue_pair(17, 9)), DropReason::sender_mismatch) << "of shard 0";
+  EXPECT_EQ(say(queue_pair(4, 8)), DropReason::sender_mismatch) << "another station";
+  EXPECT_EQ(say(wire::UdpPeer(3, 4, kRootIpv4)), DropReason::sender_mismatch);
+  EXPECT_EQ(server.counters().wrong_senders.get(), 3u);
+}
+
+TEST_F(ServerTest, RefusesAJobWithoutAnEndpointForEachShard) {
+  const ServerIdentity identity{kServerIpv4, 5, Duration::ms(100)};
+  const auto check = [&](const ServedJob& job) { Server(std::span(&job, 1), identity); };
+  ServedJob job = served();
+  EXPECT_NO_THROW(check(job));
+  job.group.clear();
+  EXPECT_NO_THROW(check(job)) << "it notifies no ranks";
+  job.limits.notify = wire::Notify::direct;
+  EXPECT_THROW(check(job), std::invalid_argument);
+  job = served();
+  job.roots.pop_back();
+  EXPECT_THROW(check(job), std::invalid_argument);
 }
 
 TEST_F(ServerTest, ARepeatedStartForgetsNothing) {

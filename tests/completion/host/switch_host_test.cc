@@ -13,6 +13,7 @@
 
 #include "core/net/udp_peer.h"
 #include "core/wire/extension.h"
+#include "dataplane/udp/address_book.h"
 
 namespace tributary::completion {
 namespace {
@@ -99,7 +100,7 @@ class SwitchHostTest : public ::testing::Test {
   }
 
   config::SwitchConfig config_ = switch_config();
-  std::optional<SwitchHost> host_{std::in_place, config_, kNonce};
+  std::optional<SwitchHost> host_{std::in_place, config_, dataplane::kUdpAddresses, kNonce};
   Instant now_ = Instant::from_ns(1'000'000'000);
 };
 
@@ -144,7 +145,7 @@ TEST_F(SwitchHostTest, T10_JobsComeAndGoAndTheOthersNoticeNothing) {
   host_->outbox().clear();
   contribute(0);
   const auto change_to = [this](const config::SwitchConfig& next, std::uint64_t nonce) {
-    SwitchHost other(next, nonce, &*host_);
+    SwitchHost other(next, dataplane::kUdpAddresses, nonce, &*host_);
     other.adopt(*host_);
     std::swap(*host_, other);
   };
@@ -168,12 +169,12 @@ TEST_F(SwitchHostTest, T10_AJobWithoutMemoryLeftIsRefusedWithFigures) {
   config_.completion.hosted_megabytes = 1;
   config_.jobs[0].chunk_bytes = 8192;
   config_.jobs[0].window = 32;
-  host_.emplace(config_, kNonce);  // which may have all of it
+  host_.emplace(config_, dataplane::kUdpAddresses, kNonce);  // which may have all of it
   config::SwitchConfig next = config_;
   next.jobs.push_back(next.jobs[0]);
   next.jobs.back().id = 9;
   try {
-    const SwitchHost other(next, kNonce, &*host_);
+    const SwitchHost other(next, dataplane::kUdpAddresses, kNonce, &*host_);
     FAIL() << "there is no room";
   } catch (const std::invalid_argument& error) {
     EXPECT_NE(std::string(error.what()).find("of 1048576 bytes are left; the jobs that come need "),
@@ -197,7 +198,7 @@ TEST_F(SwitchHostTest, T9_OffersResultsToItsOwnSwitchWhereTheJobSaysSo) {
   tell();
   EXPECT_TRUE(told.empty()) << "by the root alone";
   config_.jobs[0].notify = wire::Notify::host_switch;
-  host_.emplace(config_, kNonce);
+  host_.emplace(config_, dataplane::kUdpAddresses, kNonce);
   ASSERT_EQ(start(root()), DropReason::none);
   for (std::uint32_t rank = 0; rank < 3; ++rank) contribute(rank);
   tell();

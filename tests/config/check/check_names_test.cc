@@ -48,8 +48,8 @@ TEST(Names, C4_SegmentsFitPacketsAndCache) {
   EXPECT_NE(error_of(", names: {megabytes: 8}", on + "248").find("leave no room for a name"),
             std::string::npos);
   EXPECT_EQ(error_of(", names: {megabytes: 8}", on + "256"), "");
-  EXPECT_EQ(error_of(", names: {megabytes: 8}", on + "2184"), "");
-  EXPECT_NE(error_of(", names: {megabytes: 8}", on + "2192").find("allowed: at most 2184"),
+  EXPECT_EQ(error_of(", names: {megabytes: 8}", on + "2192"), "");
+  EXPECT_NE(error_of(", names: {megabytes: 8}", on + "2200").find("allowed: at most 2192"),
             std::string::npos);
   EXPECT_EQ(error_of(", names: {megabytes: 8, segment_bytes: 8192}", on + "8192"), "");
 }

@@ -22,10 +22,14 @@ class ChangesTest : public testing::Test {
  protected:
   std::string text = kFile;
   std::string late;  // a loop's answer
-  std::vector<Event> told;
+  struct Line {
+    LogLevel level;
+    std::string text;
+  };
+  std::vector<Line> told;
   config::SwitchConfig in_force =
       config::switch_config(config::parse_document(kFile, "f.yaml", ""));
-  EventLog log{[this](const Event& event) { told.push_back(event); }};
+  EventLog log{[this](LogLevel level, const std::string& line) { told.push_back({level, line}); }};
   RunningConfig running{config::parse_document(kFile, "f.yaml", ""),
                         {[this] { return text; },
                          [this](const config::SwitchConfig& next) {

@@ -13,10 +13,12 @@ namespace {
 using nlohmann::ordered_json;
 
 ordered_json ask(const std::string& line) {
-  const std::string reply = answer_request(line, [](const std::string& what) -> ordered_json {
-    if (what == "broken") throw std::runtime_error("the packet loop did not answer in time");
-    return ordered_json::array({{{"what", what}}});
-  });
+  const std::string reply =
+      answer_request(line, {.show = [](const std::string& what) -> ordered_json {
+                       if (what == "broken")
+                         throw std::runtime_error("the packet loop did not answer in time");
+                       return ordered_json::array({{{"what", what}}});
+                     }});
   EXPECT_EQ(reply.find('\n'), std::string::npos);
   return ordered_json::parse(reply);
 }
@@ -28,18 +30,18 @@ TEST(Request, ShowIsAnswered) {
 
 TEST(Request, WhatIsToBeSaidBesideTheRowsIsInTheAnswer) {
   const std::string reply =
-      answer_request(R"({"command":"show","what":"jobs"})", [](const std::string&) {
-        ShowAnswer shown(ordered_json::array());
-        shown.notes = {"not all", "but some"};
-        return shown;
-      });
+      answer_request(R"({"command":"show","what":"jobs"})", {.show = [](const std::string&) {
+                       ShowAnswer shown(ordered_json::array());
+                       shown.notes = {"not all", "but some"};
+                       return shown;
+                     }});
   EXPECT_EQ(reply, R"({"ok":true,"data":[],"notes":["not all","but some"]})");
 }
 
 TEST(Request, ReloadAnswersWhatCameOfIt) {
   const auto show = [](const std::string&) { return ordered_json(); };
   const auto ask_reload = [&](const std::string& line, const ReloadFunction& reload) {
-    return ordered_json::parse(answer_request(line, show, {}, reload));
+    return ordered_json::parse(answer_request(line, {.show = show, .reload = reload}));
   };
   const char* const line = R"({"command":"reload"})";
   EXPECT_EQ(ask_reload(line, [] { return "jobs: 1 changed; 0 as before"; }).dump(),
@@ -77,17 +79,15 @@ TEST(Request, MistakesAreNamed) {
 TEST(Request, ExcludeAndReinstate) {
   std::vector<std::string> wishes;
   const auto ask_to = [&](const std::string& line) {
-    return answer_request(
-        line, [](const std::string&) { return ordered_json(); },
-        [&](const ExcludeRequest& wish) -> std::uint32_t {
-          if (wish.rank == 9) throw std::invalid_argument("no such rank");
-          std::string text = wish.exclude ? "+" : "-";
-          text.append(std::to_string(wish.job)).append("/");
-          text.append(std::to_string(wish.rank)).append("@");
-          text.append(wish.from ? std::to_string(*wish.from) : "next");
-          wishes.push_back(text);
-          return 42;
-        });
+    return answer_request(line, {.exclude = [&](const ExcludeRequest& wish) -> std::uint32_t {
+                            if (wish.rank == 9) throw std::invalid_argument("no such rank");
+                            std::string text = wish.exclude ? "+" : "-";
+                            text.append(std::to_string(wish.job)).append("/");
+                            text.append(std::to_string(wish.rank)).append("@");
+                            text.append(wish.from ? std::to_string(*wish.from) : "next");
+                            wishes.push_back(text);
+                            return 42;
+                          }});
   };
   EXPECT_EQ(ask_to(R"({"command":"exclude","job":1,"rank":3})"),
             R"({"ok":true,"data":{"from":42}})");
@@ -112,13 +112,12 @@ TEST(Request, ExcludeAndReinstate) {
 TEST(Request, Elect) {
   PlaceHostRequest got;
   const auto ask_to = [&](const std::string& line) {
-    return ordered_json::parse(answer_request(
-        line, [](const std::string&) { return ordered_json(); }, {}, {},
-        [&](const PlaceHostRequest& wish) -> ordered_json {
-          got = wish;
-          if (wish.job == 9) throw std::invalid_argument("no such job");
-          return {{"moved", 1}};
-        }));
+    return ordered_json::parse(
+        answer_request(line, {.place_host = [&](const PlaceHostRequest& wish) -> ordered_json {
+                         got = wish;
+                         if (wish.job == 9) throw std::invalid_argument("no such job");
+                         return {{"moved", 1}};
+                       }}));
   };
   EXPECT_EQ(
       ask_to(R"({"command":"place-host","job":1,"loads":{"A":7,"B":0},"candidates":["B"]})").dump(),
@@ -144,12 +143,11 @@ TEST(Request, Elect) {
 TEST(Request, Set) {
   SetRequest got;
   const auto ask_to = [&](const std::string& line) {
-    return ordered_json::parse(answer_request(
-        line, [](const std::string&) { return ordered_json(); }, {}, {}, {},
-        [&](const SetRequest& wish) -> ordered_json {
-          got = wish;
-          return {{"change", "nothing changed"}};
-        }));
+    return ordered_json::parse(
+        answer_request(line, {.set = [&](const SetRequest& wish) -> ordered_json {
+                         got = wish;
+                         return {{"change", "nothing changed"}};
+                       }}));
   };
   EXPECT_EQ(ask_to(R"({"command":"set","values":{"a.b":"7","c":null},"dry_run":true})").dump(),
             R"({"ok":true,"data":{"change":"nothing changed"}})");
@@ -193,13 +191,13 @@ TEST(Request, Set) {
 TEST(Request, Drain) {
   DrainRequest got;
   const auto ask_to = [&](const std::string& line) {
-    return ordered_json::parse(answer_request(
-        line, [](const std::string&) { return ordered_json(); }, {}, {}, {}, {}, {},
-        [&](const DrainRequest& wish) -> std::vector<std::uint32_t> {
-          got = wish;
-          if (wish.jobs == std::vector<std::uint32_t>{9}) throw std::runtime_error("not drained");
-          return {1, 7};
-        }));
+    return ordered_json::parse(
+        answer_request(line, {.drain = [&](const DrainRequest& wish) -> std::vector<std::uint32_t> {
+                         got = wish;
+                         if (wish.jobs == std::vector<std::uint32_t>{9})
+                           throw std::runtime_error("not drained");
+                         return {1, 7};
+                       }}));
   };
   EXPECT_EQ(ask_to(R"({"command":"drain"})").dump(), R"({"ok":true,"data":{"jobs":[1,7]}})");
   EXPECT_TRUE(got.jobs.empty() && !got.undo);

@@ -17,9 +17,17 @@ Event event(int at, const std::string& text) {
 
 TEST(EventLog, KeepsTheLatestAndTellsTheSinkOfAll) {
   std::vector<std::string> told;
-  EventLog log([&](const Event& e) { told.push_back(e.text); }, 2);
-  for (const int at : {1, 2, 3}) log.add(event(at, std::to_string(at)));
-  EXPECT_EQ(told, (std::vector<std::string>{"1", "2", "3"}));
+  EventLog log(
+      [&](LogLevel level, const std::string& line) {
+        EXPECT_EQ(level, LogLevel::warning);
+        told.push_back(line);
+      },
+      2);
+  for (const int at : {1, 2}) log.add(event(at, std::to_string(at)));
+  Event of_no_job = event(3, "3");
+  of_no_job.job.reset();
+  log.add(of_no_job);
+  EXPECT_EQ(told, (std::vector<std::string>{"job 7: 1", "job 7: 2", "3"}));
   const auto all = log.since({});
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0].text, "2");

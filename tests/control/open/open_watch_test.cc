@@ -100,9 +100,9 @@ class OpenWatchTestTimed : public testing::Test {
   std::condition_variable changed;
   std::string lines;
   std::atomic<bool> lacks_memory = false;
-  EventLog log{[this](const Event& event) {
+  EventLog log{[this](LogLevel, const std::string& line) {
     const std::lock_guard lock(mutex);
-    lines += event.text + "\n";
+    lines += line + "\n";
     changed.notify_all();
   }};
   RunningSwitch sw{own};

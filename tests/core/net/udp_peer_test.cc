@@ -20,5 +20,16 @@ TEST(UdpPeer, BehindARouterItHasNoMacAddress) {
   EXPECT_FALSE(UdpPeer(0, 47000, 0x0A4D0001, {}, {0, 0, 0, 0, 0, 1}).is_routed());
 }
 
+TEST(UdpPeer, ShardsHaveUdpPortsThatFollowEachOther) {
+  const UdpPeer first(7, 47000, 0x0A4D0001, {}, {0, 0, 0, 0, 0, 1});
+  const std::vector<Endpoint> peers = peers_of_shards(first, 3);
+  ASSERT_EQ(peers.size(), 3u);
+  for (std::uint16_t shard = 0; shard < 3; ++shard) {
+    UdpPeer wanted = first;
+    wanted.udp_port = static_cast<std::uint16_t>(47000 + shard);
+    EXPECT_EQ(UdpPeer(peers[shard]), wanted);
+  }
+}
+
 }  // namespace
 }  // namespace tributary::wire

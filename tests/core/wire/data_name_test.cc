@@ -86,7 +86,7 @@ TEST(DataName, TravelsInExtensions) {
   std::array<std::byte, 256> room;
   ExtensionWriter writer(room);
   const std::string text = "/job/7/run=513/grad/v=12/seg=3";
-  const ValueInfo info{0x0123456789ABCDEF, 1u << 20, 1025};
+  const ValueInfo info{0x0123456789ABCDEF, 1u << 20, 1025, 0xFEDCBA9876543210, 3'600'000};
   ASSERT_TRUE(add_name(writer, text));
   ASSERT_TRUE(add_value_info(writer, info));
   EXPECT_EQ(check_extensions(writer.bytes()), DropReason::none);
@@ -94,6 +94,32 @@ TEST(DataName, TravelsInExtensions) {
   EXPECT_EQ(find_value_info(writer.bytes()), info);
   EXPECT_EQ(find_name({}), std::nullopt);
   EXPECT_EQ(find_value_info({}), std::nullopt);
+}
+
+// As snapshots before the digest of the whole value sent it.
+TEST(DataName, AShorterValueInfoIsNone) {
+  std::array<std::byte, 64> room;
+  ExtensionWriter writer(room);
+  const std::array<std::byte, 20> old{};
+  ASSERT_TRUE(
+      writer.add_raw(static_cast<std::uint8_t>(ExtensionType::value_info) | kCriticalBit, 0, old));
+  EXPECT_EQ(find_value_info(writer.bytes()), std::nullopt);
+}
+
+TEST(DataName, SegmentsOfOneValueAgreeInAllButTheirOwnDigest) {
+  const ValueInfo info{1, 2000, 3, 7, 100};
+  const auto changed = [&](auto change) {
+    ValueInfo other = info;
+    change(other);
+    return other;
+  };
+  EXPECT_TRUE(info.is_same_segment(changed([](ValueInfo& o) { o.lifetime_ms = 99; })));
+  const ValueInfo sibling = changed([](ValueInfo& o) { o.digest = 2; });
+  EXPECT_TRUE(info.is_of_same_value(sibling));
+  EXPECT_FALSE(info.is_same_segment(sibling));
+  EXPECT_FALSE(info.is_of_same_value(changed([](ValueInfo& o) { o.whole = 8; })));
+  EXPECT_FALSE(info.is_of_same_value(changed([](ValueInfo& o) { o.bytes = 1999; })));
+  EXPECT_FALSE(info.is_of_same_value(changed([](ValueInfo& o) { o.segments = 2; })));
 }
 
 TEST(DataName, ALengthBeyondTheExtensionIsNoName) {

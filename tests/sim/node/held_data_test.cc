@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "dataplane/udp/address_book.h"
 #include "sim/scenario/network_plan.h"
 
 namespace tributary::sim {
@@ -21,7 +22,8 @@ class HeldDataTest : public ::testing::Test {
   HeldDataTest() {
     Scenario scenario;
     scenario.jobs.resize(1);
-    engine_.emplace(plan_network(scenario).switches[0].config, aggregator::EngineStart{});
+    engine_.emplace(plan_network(scenario).switches[0].config, dataplane::kUdpAddresses,
+                    aggregator::EngineStart{});
   }
   FrameRef frame(std::uint8_t value) {
     FrameRef ref = frames_.take();

@@ -28,7 +28,7 @@ void expect_failure(const NameCall& call, wire::Reason reason, const std::string
 }
 
 TEST(NamesWorld, AValueOfAnyLengthGoesThroughTheTree) {
-  for (const std::size_t bytes : {0, 1, 887, 888, 889, 20'000}) {
+  for (const std::size_t bytes : {0, 1, 879, 880, 881, 20'000}) {
     NamesWorld world(1, {});
     const std::string value = value_of(bytes);
     const auto put = world.put(0, "grad/v=1", value);
@@ -111,7 +111,7 @@ TEST(NamesWorld, WhatAnEndpointHasPutItHas) {
   const auto part = world.get(0, "grad/v=1/seg=2");
   world.run();
   expect_value(*whole, value);
-  expect_value(*part, value.substr(2 * 888));
+  expect_value(*part, value.substr(2 * 880));
   const auto other = world.put(0, "grad/v=1", "other");
   world.run();
   expect_failure(*other, wire::Reason::name_taken, "other bytes have this name");
@@ -160,7 +160,7 @@ TEST(NamesWorld, ASegmentCanBeAskedForAlone) {
   const auto second = world.get(3, "grad/v=1/seg=1");
   const auto beyond = world.get(3, "grad/v=1/seg=3");
   world.run();
-  expect_value(*second, value.substr(888, 888));
+  expect_value(*second, value.substr(880, 880));
   expect_failure(*beyond, wire::Reason::name_unknown, "no value has this name");
 }
 
@@ -187,6 +187,26 @@ TEST(NamesWorld, ARaceOfLongValuesHasOneWinner) {
     NamesWorld world(seed, {50, 50, Duration::us(10), Duration::us(200)});
     const std::string one = value_of(10'000, 1);
     const std::string other = value_of(10'000, 2);
+    const auto a = world.put(0, "grad/v=1", one);
+    const auto b = world.put(2, "grad/v=1", other);
+    world.run();
+    ASSERT_NE(a->failure.has_value(), b->failure.has_value());
+    for (int rank = 0; rank < 4; ++rank) {
+      const auto got = world.get(rank, "grad/v=1");
+      world.run();
+      expect_value(*got, a->failure ? other : one);
+    }
+  }
+}
+
+// Their first segments are equal, and so is their length: only the digest of the whole differs.
+TEST(NamesWorld, ARaceOfValuesThatBeginAlikeHasOneWinner) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    NamesWorld world(seed, {50, 50, Duration::us(10), Duration::us(200)});
+    const std::string begin = value_of(5'000, 3);
+    const std::string one = begin + value_of(5'000, 1);
+    const std::string other = begin + value_of(5'000, 2);
     const auto a = world.put(0, "grad/v=1", one);
     const auto b = world.put(2, "grad/v=1", other);
     world.run();
@@ -233,35 +253,109 @@ TEST(NamesWorld, TheSameSeedIsTheSameRun) {
   EXPECT_NE(end_of(3), end_of(4));
 }
 
-// What comes for a call of "/job/7/run=1/grad/v=1" says `digest` for the bytes "value".
-void answer(NameClient& client, std::uint64_t digest) {
-  std::array<std::byte, 128> room;
-  wire::ExtensionWriter extensions(room);
-  wire::add_name(extensions, "/job/7/run=1/grad/v=1/seg=0");
-  wire::add_value_info(extensions, {digest, 5, 1});
-  wire::Packet packet;
-  packet.header.type = wire::PacketType::data;
-  packet.header.job = kWorldJob;
-  packet.extensions = extensions.bytes();
-  packet.payload = std::as_bytes(std::span("value", 5));
-  client.on_packet(packet, {});
+std::uint64_t digest_of(const std::string& text) {
+  return xxh64(std::as_bytes(std::span(text.data(), text.size())));
 }
 
-TEST(NameClient, DataWithAnotherDigestIsNoAnswer) {
+// A client that has asked for "/job/7/run=1/grad/v=1".
+class Get : public testing::Test {
+ protected:
+  Get() {
+    client_.identify({.job = kWorldJob});
+    call_->name = "/job/7/run=1/grad/v=1";
+    client_.start(call_, {});
+    poll();
+  }
+  void poll() { client_.poll({}, batch_); }
+  // What comes for it.
+  void answer(std::uint32_t segment, const std::string& payload, const wire::ValueInfo& info) {
+    std::array<std::byte, 128> room;
+    wire::ExtensionWriter extensions(room);
+    wire::add_name(extensions, call_->name + "/seg=" + std::to_string(segment));
+    wire::add_value_info(extensions, info);
+    wire::Packet packet;
+    packet.header.type = wire::PacketType::data;
+    packet.header.job = kWorldJob;
+    packet.extensions = extensions.bytes();
+    packet.payload = std::as_bytes(std::span(payload.data(), payload.size()));
+    client_.on_packet(packet, {});
+    poll();
+  }
+  // A segment of the six bytes of `whole`, which has two.
+  void answer_part(std::uint32_t segment, const std::string& payload, const std::string& whole) {
+    answer(segment, payload, {digest_of(payload), 6, 2, whole.empty() ? 0 : digest_of(whole), 0});
+  }
+  [[nodiscard]] bool ended() { return client_.take_finished() == call_; }
+
+  NameClient client_;
+  NameBatch batch_;
+  std::shared_ptr<NameCall> call_ = std::make_shared<NameCall>();
+};
+
+TEST_F(Get, DataWithAnotherDigestIsNoAnswer) {
+  const std::uint64_t right = digest_of("value");
+  answer(0, "value", {right + 1, 5, 1, right, 0});
+  EXPECT_FALSE(ended());
+  answer(0, "value", {right, 5, 1, right, 0});
+  EXPECT_TRUE(ended());
+  expect_value(*call_, "value");
+}
+
+// C4: each segment has its own digest, and the whole is another value than was put.
+TEST_F(Get, SegmentsThatAreNotTheValueTogetherAreAnError) {
+  answer_part(0, "bbb", "aaabbb");
+  answer_part(1, "aaa", "aaabbb");
+  EXPECT_TRUE(ended());
+  expect_failure(
+      *call_, wire::Reason::none,
+      "get of /job/7/run=1/grad/v=1: what came has another digest than the value that was "
+      "put");
+}
+
+TEST_F(Get, ASegmentOfAnotherValueIsAnError) {
+  answer_part(0, "aaa", "aaabbb");
+  answer_part(1, "ccc", "aaaccc");
+  EXPECT_TRUE(ended());
+  expect_failure(*call_, wire::Reason::none, "segment 1 is of another value than the ones before");
+}
+
+TEST_F(Get, AValueWhoseDigestIsNotKnownIsTaken) {
+  answer_part(0, "aaa", "");
+  answer_part(1, "bbb", "");
+  EXPECT_TRUE(ended());
+  expect_value(*call_, "aaabbb");
+}
+
+// The answer to a put of another value that begins alike, and was given up.
+TEST(NameClient, StoredIsOfThisPutAlone) {
   NameClient client;
-  client.identify({.job = kWorldJob});
+  client.identify({.job = kWorldJob, .segment_bytes = 3});
   const auto call = std::make_shared<NameCall>();
+  call->kind = NameCall::Kind::put;
   call->name = "/job/7/run=1/grad/v=1";
+  for (const char c : std::string("aaabbb")) call->value.push_back(static_cast<std::byte>(c));
   client.start(call, {});
   NameBatch batch;
   client.poll({}, batch);
-  ASSERT_EQ(batch.size(), 1u);
-  const std::uint64_t right = xxh64(std::as_bytes(std::span("value", 5)));
-  answer(client, right + 1);
+  const auto stored = [&](std::uint32_t segment, const std::string& payload,
+                          const std::string& whole) {
+    std::array<std::byte, 128> room;
+    wire::ExtensionWriter extensions(room);
+    wire::add_name(extensions, call->name + "/seg=" + std::to_string(segment));
+    wire::add_value_info(extensions, {digest_of(payload), 6, 2, digest_of(whole), 0});
+    wire::Packet packet;
+    packet.header.type = wire::PacketType::stored;
+    packet.header.job = kWorldJob;
+    packet.extensions = extensions.bytes();
+    client.on_packet(packet, {});
+    client.poll({}, batch);
+  };
+  stored(0, "aaa", "aaabbb");
+  stored(1, "bbb", "cccbbb");
   EXPECT_EQ(client.take_finished(), nullptr);
-  answer(client, right);
+  stored(1, "bbb", "aaabbb");
   EXPECT_EQ(client.take_finished(), call);
-  expect_value(*call, "value");
+  EXPECT_FALSE(call->failure);
 }
 
 }  // namespace

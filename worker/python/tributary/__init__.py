@@ -34,6 +34,7 @@ from ._task import (
     TaskError,
     TaskResult,
     TaskTooLarge,
+    WorkerFailed,
     WrongRole,
 )
 
@@ -98,6 +99,7 @@ __all__ = [
     "TaskError",
     "TaskResult",
     "TaskTooLarge",
+    "WorkerFailed",
     "WrongRole",
     "group_jobs",
     "groups",

@@ -31,6 +31,9 @@ class NormError(TaskError): ...
 class NotConverged(TaskError):
     result: Optional[TaskResult]
 
+class WorkerFailed(TaskError):
+    failures: dict[int, str]
+
 class Request:
     # An Array; of a list of arrays, a tuple of them.
     def wait(self, timeout: Optional[float] = None) -> Any: ...

@@ -7,6 +7,7 @@ from .errors import (
     NotConverged,
     TaskError,
     TaskTooLarge,
+    WorkerFailed,
     WrongRole,
 )
 from .results import TaskResult
@@ -23,5 +24,6 @@ __all__ = [
     "TaskError",
     "TaskResult",
     "TaskTooLarge",
+    "WorkerFailed",
     "WrongRole",
 ]

@@ -43,5 +43,15 @@ class NotConverged(TaskError):
         self.result = result
 
 
+class WorkerFailed(TaskError):
+    """A worker has ended with an error, or left, before main had the result; the text has its words.
+
+    failures: rank to text; at main ranks of the task job, on the other workers of the sum job."""
+
+    def __init__(self, text="", failures=None):
+        super().__init__(text)
+        self.failures = dict(failures or {})
+
+
 class Again(Exception):
     """This meeting came to nothing: its members leave, and meet again."""

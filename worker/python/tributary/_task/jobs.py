@@ -12,6 +12,9 @@ from .errors import Again, TaskError
 SLICE_S = 10.0
 # Seconds that a member stays for others that may have lost the last result.
 LINGER_S = 5.0
+# Seconds in which a worker that ends the task tells the others, and all of them tell main; more than
+# a slice, after which workers that wait for main meet again.
+TELL_S = 2 * SLICE_S
 _LONGEST_S = 1e6
 _MOST_MISMATCHES = 3
 # Between two tries, so that a switch that refuses at once is not flooded.

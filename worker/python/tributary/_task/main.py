@@ -63,6 +63,10 @@ class Main:
         """Leaves the task job."""
         self.leave()
 
+    def fail(self, _):
+        """The same: the workers wait for a successor."""
+        self.leave()
+
     def leave(self):
         """The same."""
         self._job.leave()
@@ -75,8 +79,12 @@ class Main:
                 self._status.joined(comm.rank)
                 hellos = exchange(comm, hello)
                 meeting.find_main(hellos)
-                step(comm, hellos)
+                failure = meeting.failure_in(hellos)
+                if failure is None:
+                    step(comm, hellos)
                 self._job.part()
+                if failure is not None:
+                    raise failure
                 return
             except (Again, Error) as error:
                 patience.spend(error)

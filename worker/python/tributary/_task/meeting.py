@@ -1,7 +1,7 @@
 """Steps of a meeting that both roles know: who is main, and the task from a holder to the others."""
 
 from . import cache, pieces, transfer
-from .errors import MainConflict, TaskError, TaskTooLarge
+from .errors import MainConflict, TaskError, TaskTooLarge, WorkerFailed
 from .manifest import MOST_BYTES, Manifest, identity
 from .records import MAIN, WORKER, text_of
 
@@ -24,6 +24,18 @@ def need_workers_alone(hellos):
     mains = [rank for rank, hello in enumerate(hellos) if hello.role != WORKER]
     if mains:
         raise MainConflict(f"{text_of(mains)} of the sum job is main; its members are the workers alone")
+
+
+def failure_in(hellos, job=""):
+    """A WorkerFailed that names the ranks which say that they end the task; None: all go on."""
+    failures = {rank: hello.failed for rank, hello in enumerate(hellos) if hello.failed}
+    if not failures:
+        return None
+    ranks = {}  # text → ranks
+    for rank, text in failures.items():
+        ranks.setdefault(text, []).append(rank)
+    said = "; ".join(f"{text_of(some)}{job} ended: {text}" for text, some in ranks.items())
+    return WorkerFailed(said, failures)
 
 
 def need_same_workers(hellos, workers):

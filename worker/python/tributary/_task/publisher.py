@@ -2,6 +2,8 @@
 
 Rank 0 of the sum job puts them: all ranks hold the same bits. The names have the task's identity as
 their run, so a restarted job goes on with them, and putting the same round again changes nothing.
+Where the names have other arrays, of an earlier run of the same task, nothing more is put: readers
+never get some of either.
 """
 
 import warnings
@@ -18,23 +20,29 @@ class Publisher:
     def __init__(self, tensor, task, status):
         self._tensor, self._run, self._status = tensor, task[:12], status
         self._told = set()
+        self._taken = False  # an earlier run of this task has the names
 
     @property
     def wanted(self):
-        """Whether the task states a name."""
-        return bool(self._tensor)
+        """Whether the task states a name, and it is this run's to give."""
+        return bool(self._tensor) and not self._taken
 
     def put(self, comm, suffix, number, array):
         """Puts an array of round `number`, where this member is to.
 
         A refusal is a warning, once for each reason, and never the task's end."""
-        if comm.rank != 0:
+        if comm.rank != 0 or self._taken:
             return
         name = f"/job/{comm.job}/run={self._run}/{self._tensor}{suffix}/v={number}"
         try:
             comm.put(name, array, timeout=_LIMIT_S)
         except Error as error:
             reason = getattr(error, "reason", None)
+            if reason == "name-taken":
+                self._taken = True
+                error = (f"{error}: an earlier run of this task gave them, and readers get its arrays until "
+                         "they expire; later rounds are not published either; allowed: other metadata, such as "
+                         "the number of the run, which makes other names")
             if reason not in self._told:
                 self._told.add(reason)
                 self._status.event(f"could not publish {name}: {error}")

@@ -12,7 +12,8 @@ import numpy as np
 from .errors import TaskError
 
 RECORD_BYTES = 2048
-_MOST_REASON = 300  # characters; JSON may write six bytes for each
+_MOST_REASON = 300  # characters
+_MOST_REASON_BYTES = 1600  # as JSON writes them, twelve bytes for some
 MAIN, WORKER = "main", "worker"
 TASK, ROUNDS, RESULT = "task", "rounds", "result"
 
@@ -24,7 +25,7 @@ class Hello:
     role: main or worker. stage: what it is about: to give or get the task, rounds, the result.
     task: identity of the task that it has, "" if none.
     begun, completed: rounds. result: digest of its result. each: every worker delivers a result of
-    its own."""
+    its own. failed: why it ends the task, "" while it goes on."""
 
     role: str
     stage: str
@@ -33,6 +34,7 @@ class Hello:
     completed: int = 0
     result: str = ""
     each: bool = False
+    failed: str = ""
 
     def __post_init__(self):
         _check_types(self)
@@ -54,9 +56,17 @@ class Answer:
         _check_types(self)
 
 
+def shortened(text):
+    """So much of a text as fits a record."""
+    text = text[:_MOST_REASON]
+    while len(json.dumps(text)) > _MOST_REASON_BYTES:
+        text = text[: len(text) * 9 // 10]
+    return text
+
+
 def refusal(error):
     """An Answer's `refuse` for an exception; "" for None."""
-    return "" if error is None else (str(error) or type(error).__name__)[:_MOST_REASON]
+    return "" if error is None else shortened(str(error) or type(error).__name__)
 
 
 def _check_types(record):

@@ -2,7 +2,7 @@
 
 from . import pieces
 from .criterion import norm
-from .errors import WrongRole
+from .errors import Error, TaskError, WrongRole
 from .jobs import Job
 from .main import Main
 from .records import MAIN, WORKER
@@ -94,7 +94,8 @@ class Task:
         The workers send it again until main has data with their digest; with a `state` folder, until
         it is on disk. A second call, or a successor with that folder, gets the same result at once.
         A successor without a folder may call it, too. Raises NotConverged, which has the result,
-        where the rounds were over before the criterion held."""
+        where the rounds were over before the criterion held, and WorkerFailed where a worker ended with an
+        error, or left."""
         _check_seconds("timeout", timeout)
         return self._need(MAIN, "result").result(timeout)
 
@@ -186,7 +187,9 @@ class Task:
     def close(self):
         """Leaves the jobs. A worker waits up to 5 s for others that may still need it.
 
-        A `with` block that an exception ends does not wait."""
+        A worker that leaves before main has the result, or whose `with` block an exception ends, tells
+        the other workers and main first, which takes up to 40 s where they are not there; both raise
+        WorkerFailed with its rank and words. Not so after a tributary.Error of the job itself."""
         self._member.close()
 
     def __enter__(self):
@@ -196,6 +199,8 @@ class Task:
         if kind is None:
             self.close()
             return
+        if _is_told(error):
+            self._member.fail(f"{kind.__name__}: {error}")
         self._member.leave()
         if issubclass(kind, Exception):
             self._status.event(f"ends: {kind.__name__}: {error}", state="failed")
@@ -204,6 +209,13 @@ class Task:
         if self._role != role:
             raise WrongRole(f"{call} is of role {role}, and this member is {self._role}")
         return self._member
+
+
+def _is_told(error):
+    """Whether a member that ends by this exception can tell the others: they are there."""
+    if isinstance(error, Error) and not isinstance(error, (TaskError, OverflowError)):
+        return getattr(error, "reason", None) == "op-mismatch"
+    return isinstance(error, (Exception, SystemExit, KeyboardInterrupt))
 
 
 def _check_ports(address, other):

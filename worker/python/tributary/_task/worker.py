@@ -9,6 +9,9 @@ Whenever an epoch of the sum job ends, all workers come to its next one and tell
 (records.Hello). From the same list each derives what follows: a holder of the task gives it to a
 worker that lacks it, then a worker that has the last round gives it, with the state behind it, to
 those that lost it or were restarted. Then each goes on where it was.
+
+A worker that ends the task by an error says so in the same meeting (Hello.failed). Then all workers
+go to main with that word, and end.
 """
 
 import numpy as np
@@ -17,8 +20,8 @@ import tributary
 
 from . import arrays, meeting, results, transfer
 from .errors import Again, Error, TaskError
-from .jobs import SLICE_S, Patience
-from .records import RESULT, ROUNDS, TASK, WORKER, Hello, exchange, text_of
+from .jobs import SLICE_S, TELL_S, Patience
+from .records import RESULT, ROUNDS, TASK, WORKER, Hello, exchange, shortened, text_of
 from .publisher import Publisher
 from .rounds import Rounds
 
@@ -33,6 +36,8 @@ class Worker:
         self._result = None  # (array, blob)
         self._workers = 0  # ranks of the sum job
         self._publisher = None
+        self._failed = ""  # why this worker ends the task
+        self._over = False  # main has the result, or knows why there is none
         self.rounds = None
 
     @property
@@ -124,6 +129,7 @@ class Worker:
             if any(hello.stage != RESULT for hello in hellos):
                 continue  # a worker that was restarted, or lost the last round, comes later
             if self._meet_main(RESULT, patience):
+                self._over = True
                 self._status.event("main has the result", state="done", missing="")
                 return
 
@@ -137,8 +143,24 @@ class Worker:
             self._status.progress(**changes)
 
     def close(self):
-        """Leaves both jobs, when others are about to."""
+        """Leaves both jobs, when others are about to; before main has the result, says so first."""
+        if self.task and not self._over:
+            self.fail("it left before main had the result")
+            return
         self._sum_job.part()
+        self.leave()
+
+    def fail(self, why):
+        """Tells the other workers and main why this worker ends the task, and leaves both jobs."""
+        if not self._over:
+            self._failed = shortened(why)
+            if self.rounds is not None:
+                self.rounds.interrupt()
+            self._sum_job.leave()  # ends the others' ops, so that they come to the meeting
+            try:
+                self._meet_workers(ROUNDS, Patience(TELL_S, self._status))
+            except Error as error:
+                self._status.event(f"told why it ends: {error}")
         self.leave()
 
     def leave(self):
@@ -164,6 +186,7 @@ class Worker:
                 comm = self._sum_job.join(patience.left())
                 hellos = exchange(comm, self._hello(stage))
                 meeting.need_workers_alone(hellos)
+                self._need_no_failure(hellos)
                 self._workers = len(hellos)
                 self._share_task(comm, hellos)
                 self._share_round(comm, hellos)
@@ -175,17 +198,34 @@ class Worker:
                 self._sum_job.leave()
                 raise
 
+    def _need_no_failure(self, hellos):
+        """WorkerFailed, on every worker, if one ends the task; main has been told then, if it is there."""
+        failure = meeting.failure_in(hellos, " of the sum job")
+        if failure is None:
+            return
+        self._over = True
+        self._status.event(f"{failure}; tells main", state="failed")
+        try:
+            self._task_job.leave()
+            exchange(self._task_job.join(TELL_S), self._hello(ROUNDS))
+            self._task_job.part()
+        except Error as error:
+            self._status.event(f"could not tell main: {error}")
+        self._task_job.leave()
+        raise failure
+
     def _hello(self, stage):
-        inbox, rounds = self._inbox, self.rounds
+        rounds = self.rounds
         begun, completed = (0, 0) if rounds is None else (rounds.begun, rounds.progress.completed)
         return Hello(
             WORKER,
             stage,
-            task=inbox.task,
+            task=self.task,
             begun=begun,
             completed=completed,
             result="" if self._result is None else arrays.digest(self._result[1]),
-            each=inbox.task != "" and inbox.manifest.keep == "worker",
+            each=self.task != "" and self._inbox.manifest.keep == "worker",
+            failed=self._failed,
         )
 
     def _next_state(self):
@@ -246,8 +286,12 @@ class Worker:
             return True
         except (Again, Error) as error:
             self._task_job.leave()
+            self._over = self._over or isinstance(error, TaskError)  # main sees the same
             patience.spend(error)
             return False
+        except OSError:  # a refusal of this worker, of which main knows
+            self._over = True
+            raise
         finally:
             self._task_job.leave()
 
