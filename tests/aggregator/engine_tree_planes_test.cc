@@ -24,7 +24,8 @@ class TreeOfPlanes : public testing::Test {
  protected:
   struct Loop {
     Loop(const config::SwitchConfig& config, std::uint16_t epoch)
-        : engine(config, {.epoch = epoch, .nonce_seed = epoch}), outbox(engine.outbox_capacity()) {}
+        : engine(config, dataplane::kUdpAddresses, {.epoch = epoch, .nonce_seed = epoch}),
+          outbox(engine.outbox_capacity()) {}
     StillEngine engine;
     Outbox outbox;
   };
