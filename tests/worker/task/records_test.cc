@@ -23,7 +23,8 @@ std::string error_of(const auto& call) {
   return "";
 }
 
-// Of two mains neither wins: no member may take the one's task for the other's.
+// If two ranks say that they are main, both are refused: otherwise members could take different
+// ranks' tasks.
 TEST(TaskRecords, ThereIsOneMain) {
   EXPECT_EQ(find_main(hellos_of({"worker", "main", "worker"})), 1u);
   EXPECT_EQ(error_of([] {
