@@ -25,6 +25,7 @@ struct FakeSwitch {
       assigned.push_back(config::read_file(request["file"].get<std::string>()));
       if (!refusal.empty()) throw ControlError("tributary-switchd refused: " + refusal);
       version = wanted;
+      if (is_disk_full) throw ControlError("tributary-switchd refused: taken; but no space left");
       return Json::object();
     }
     if (request["command"] == "exclude" || request["command"] == "reinstate") {
@@ -47,7 +48,8 @@ struct FakeSwitch {
     if (request["what"] == "ports") return ports;
     if (request["what"] == "lldp") return lldp;
     if (version.term == 0) return Json::array();
-    return Json::array({Json{{"term", version.term}, {"revision", version.revision}}});
+    return Json::array(
+        {Json{{"term", version.term}, {"revision", version.revision}, {"kept", !is_disk_full}}});
   }
 
   Json stragglers = Json::array();
@@ -56,6 +58,7 @@ struct FakeSwitch {
   Json lldp = Json::array();
   std::optional<Json> nonsense;  // the answer to every question
   bool away = false;
+  bool is_disk_full = false;  // what is assigned is in force, and a restart would not know it
   std::string refusal;
   std::string config =
       "switch:\n  name: A\n  address: 10.0.0.11\nports:\n  - {name: p0, devargs: net_null0}\n";
@@ -119,6 +122,23 @@ TEST(LocalSwitch, ASwitchThatStartsAnewGetsItAgain) {
   bed.fake.version = {};
   bed.local.step();
   EXPECT_THAT(bed.fake.assigned, ElementsAre("1/1", "1/1"));
+}
+
+TEST(LocalSwitch, WhatIsInForceButNotOnDiskIsNoRefusalAndIsAssignedAgain) {
+  Bed bed;
+  bed.local.look();
+  bed.desire(1, 2);
+  bed.fake.is_disk_full = true;
+  for (int step = 0; step < 2; ++step) {
+    const auto report = bed.local.step();
+    EXPECT_FALSE(report.refused);
+    EXPECT_THAT(report.problem, HasSubstr("no space left"));
+    EXPECT_EQ(report.applied, config::Version()) << "a restart would undo it";
+  }
+  bed.fake.is_disk_full = false;
+  bed.local.step();
+  EXPECT_EQ(bed.fake.assigned.size(), 2u);
+  EXPECT_EQ(bed.local.step().applied, (config::Version{1, 2}));
 }
 
 TEST(LocalSwitch, ARefusalIsReportedAndTriedAgain) {

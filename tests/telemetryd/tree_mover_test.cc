@@ -191,6 +191,23 @@ TEST_F(Trees, AMoveThatOneSwitchRefusesIsNotBegun) {
   EXPECT_THAT(log, ElementsAre("R to uplink b: not moved, L: busy"));
 }
 
+TEST_F(Trees, ARefusalIsToldOnceForEachReason) {
+  const PathWatch::TreeMove move{0, "a", "b"};
+  const auto refused = [&](const char* why) {
+    refuse["?L"] = why;
+    EXPECT_FALSE(mover.carry_out(move));
+    mover.look();
+  };
+  mover.look();
+  for (const char* why : {"busy", "busy", "no room"}) refused(why);
+  EXPECT_THAT(log, ElementsAre("R to uplink b: not moved, L: busy",
+                               "R to uplink b: not moved, L: no room"));
+  refuse.clear();
+  EXPECT_TRUE(mover.carry_out(move));
+  refused("no room");
+  EXPECT_EQ(log.size(), 4u) << "it had been moved in between";
+}
+
 TEST_F(Trees, AMoveThatTheSwitchItselfDoesNotTakeIsDecidedAgain) {
   mover.look();
   auto moves = look(5, kBad, kGood);
@@ -368,6 +385,22 @@ TEST(ManagedTrees, WhatTheManagerSaysIsUsedIsFollowed) {
   bed.trees.look();
   EXPECT_EQ(bed.way(), "b");
   EXPECT_THAT(bed.log, IsEmpty());
+}
+
+TEST(ManagedTrees, LooksInBetweenDoNotRepeatARefusal) {
+  ManagerBed bed;
+  const auto refused = [&](const char* why) {
+    bed.refusal = why;
+    bed.trees.carry_out({0, "a", "b"});
+    bed.refusal = "";
+    bed.trees.look();
+  };
+  for (const char* why : {"no room", "no room", "one move at a time"}) refused(why);
+  EXPECT_THAT(bed.log, ElementsAre("R to uplink b: not moved, manager: no room",
+                                   "R to uplink b: not moved, manager: one move at a time"));
+  bed.trees.carry_out({0, "a", "b"});
+  refused("one move at a time");
+  EXPECT_EQ(bed.log.size(), 4u) << "it had been moved in between";
 }
 
 TEST(ManagedTrees, ARefusalIsToldOnceAndMovesNothing) {

@@ -95,12 +95,12 @@ void LocalSwitch::desire(Desired document) {
   if (!desired_ || document.version >= desired_->version) desired_ = std::move(document);
 }
 
-config::Version LocalSwitch::in_force() {
+LocalSwitch::InForce LocalSwitch::in_force() {
   const Json rows = ask_({{"command", "show"}, {"what", "assigned"}});
   if (!rows.is_array() || rows.empty()) return {};
   const auto kept = rows[0].find("kept");
-  if (kept != rows[0].end() && *kept == false) return {};  // it is to try that again
-  return {number(rows[0], "term"), number(rows[0], "revision")};
+  return {.version = {number(rows[0], "term"), number(rows[0], "revision")},
+          .kept = kept == rows[0].end() || *kept != false};
 }
 
 void LocalSwitch::apply(const Desired& document, manager::SwitchReport& report) {
@@ -221,12 +221,13 @@ manager::SwitchReport LocalSwitch::step() {
     const std::lock_guard lock(mutex_);
     desired = desired_;
   }
-  report.applied = in_force();
+  report.applied = in_force().applied();
   if (desired && desired->version > report.applied) {
     apply(*desired, report);
-    report.applied = in_force();
-    // It holds, though something of it may not be so yet.
-    if (report.applied >= desired->version) report.refused = false;
+    const InForce now = in_force();
+    report.applied = now.applied();
+    // It holds, though something of it may not be so yet, or a restart would not know it.
+    if (now.version >= desired->version) report.refused = false;
   } else if (desired && report.applied > desired->version) {
     report.problem = "has a document of " + text_of(report.applied) +
                      ", and this manager's is of " + text_of(desired->version);

@@ -43,8 +43,16 @@ class LocalSwitch {
   manager::SwitchReport step();
 
  private:
+  // The document of the switch.
+  struct InForce {
+    config::Version version;
+    bool kept = true;  // a restart knows it
+    // What counts as applied: one that is not kept is assigned again until it is.
+    [[nodiscard]] config::Version applied() const { return kept ? version : config::Version{}; }
+  };
+
   void apply(const Desired& document, manager::SwitchReport& report);
-  [[nodiscard]] config::Version in_force();
+  [[nodiscard]] InForce in_force();
   std::vector<manager::Lateness> lateness();
   std::string exclude(const Desired& document, const std::vector<manager::Lateness>& children);
   std::string rule(const char* command, std::uint32_t job, std::uint32_t rank);

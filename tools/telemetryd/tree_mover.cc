@@ -7,6 +7,12 @@
 namespace tributary::telemetryd {
 namespace {
 
+// Reports a line unless it is the one before.
+void report_news(std::string& before, const std::string& line,
+                 const std::function<void(const std::string&)>& report) {
+  if (std::exchange(before, line) != line && !line.empty()) report(line);
+}
+
 using nlohmann::ordered_json;
 
 // The port of the parent in `show tree`; empty: the switch has no job whose sums go up.
@@ -24,12 +30,11 @@ TreeMover::TreeMover(const NetworkFile& file, PathWatch& paths, Ask ask, Report 
       ask_(std::move(ask)),
       report_(std::move(report)),
       said_(file.trees.size()),
+      refused_(file.trees.size()),
       seen_(file.trees.size()) {}
 
 void TreeMover::report_once(std::size_t tree, const std::string& line) {
-  if (said_[tree] == line) return;
-  said_[tree] = line;
-  if (!line.empty()) report_(line);
+  report_news(said_[tree], line, report_);
 }
 
 void TreeMover::look() {
@@ -124,11 +129,12 @@ bool TreeMover::carry_out(const PathWatch::TreeMove& move) {
     for (; told == 0 || nodes[told - 1]->name != file_.trees[move.tree].child; ++told)
       tell(*nodes[told], move, false);
   } catch (const std::exception& error) {
-    report_once(move.tree, text_of(move) + ": not moved, " + error.what());
+    report_news(refused_[move.tree], text_of(move) + ": not moved, " + error.what(), report_);
     // Some may know the new way, and the switch itself may use it after all.
     if (begun) forget(move.tree);
     return false;
   }
+  refused_[move.tree].clear();
   forget(move.tree);
   seen_[move.tree] = move.to;
   unfinished_.push_back({move, {nodes.begin() + static_cast<std::ptrdiff_t>(told), nodes.end()}});
@@ -167,11 +173,11 @@ bool TreeMover::finish() {
 }
 
 ManagedTrees::ManagedTrees(const NetworkFile& file, PathWatch& paths, Call call, Report report)
-    : file_(file), paths_(paths), call_(std::move(call)), report_(std::move(report)) {}
-
-void ManagedTrees::report_once(const std::string& line) {
-  if (std::exchange(said_, line) != line && !line.empty()) report_(line);
-}
+    : file_(file),
+      paths_(paths),
+      call_(std::move(call)),
+      report_(std::move(report)),
+      refused_(file.trees.size()) {}
 
 void ManagedTrees::look() {
   try {
@@ -182,9 +188,10 @@ void ManagedTrees::look() {
       for (const ordered_json& sw : topology.value("switches", ordered_json::array()))
         if (sw.value("name", "") == file_.trees[i].child && file_.trees[i].child != moving)
           paths_.in_force(i, sw.value("uplink", ""));
-    report_once("");
+    said_.clear();
   } catch (const std::exception& error) {
-    report_once(std::string("which ways up are used is not known: manager: ") + error.what());
+    report_news(said_, std::string("which ways up are used is not known: manager: ") + error.what(),
+                report_);
   }
 }
 
@@ -193,11 +200,12 @@ void ManagedTrees::carry_out(const PathWatch::TreeMove& move) {
   const std::string text = child + " to uplink " + move.to;
   try {
     const ordered_json told = call_("Cluster.Move", {{"name", child}, {"uplink", move.to}});
+    refused_[move.tree].clear();
     const std::string waits = told.value("waits_for", "");
     report_(waits.empty() ? text + ": moved from " + move.from
                           : text + ": the manager moves it, and waits for " + waits);
   } catch (const std::exception& error) {
-    report_once(text + ": not moved, manager: " + error.what());
+    report_news(refused_[move.tree], text + ": not moved, manager: " + error.what(), report_);
   }
 }
 

@@ -65,7 +65,8 @@ class TreeMover {
   PathWatch& paths_;
   Ask ask_;
   Report report_;
-  std::vector<std::string> said_;  // by tree: the latest trouble
+  std::vector<std::string> said_;     // by tree: the latest trouble
+  std::vector<std::string> refused_;  // by tree: the latest move that was refused, and why
   std::vector<std::string> seen_;  // by tree: the way up that others know, or will; empty: none
   std::vector<Unfinished> unfinished_;
 };
@@ -86,13 +87,12 @@ class ManagedTrees {
   void carry_out(const PathWatch::TreeMove& move);
 
  private:
-  void report_once(const std::string& line);
-
   const NetworkFile file_;
   PathWatch& paths_;
   Call call_;
   Report report_;
-  std::string said_;  // the latest trouble
+  std::string said_;                  // why the ways in use are not known
+  std::vector<std::string> refused_;  // by tree: the latest move that was refused, and why
 };
 
 }  // namespace tributary::telemetryd
