@@ -176,8 +176,10 @@ Progress::Turn Progress::turn(Instant now) {
   std::size_t received = transport_->receive(receiver);
   for (int more = 0; received > 0 && more < kMostBursts && next_wakeup() <= now; ++more)
     received = transport_->receive(receiver);
-  if (const std::string broken = transport_->failure(); !broken.empty())
+  if (const std::string broken = transport_->failure(); !broken.empty()) {
     for (const auto& session : sessions_) session->fail_locally(broken);
+    names_.fail(broken);
+  }
   const bool blocked = !send_batches(now);
   share_failure();
   start_if_joined();
