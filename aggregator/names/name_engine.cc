@@ -239,7 +239,7 @@ bool NameEngine::declare(Request& r, const wire::ValueInfo& info, Instant now) {
   NameEntry& e = (*store_)[r.entry];
   e.info = info;
   store_->declare(r.entry, r.from, now);
-  if (is_new) e.expires = now + ttl_;
+  if (is_new) e.expires = std::min(e.expires, now + ttl_);  // a copy is as old as its original
   e.confirmed = e.confirmed || !r.job.has_parent;
   keep(r);
   return true;
@@ -371,14 +371,18 @@ bool NameEngine::is_from_the_way(const Request& r) const {
 DropReason NameEngine::on_data(Request& r, Instant now, Outbox& out) {
   if (!is_from_the_way(r) || !pending_.has(r.text, r.hash)) return DropReason::name_unasked;
   const auto info = wire::find_value_info(r.packet.extensions);
+  if (why_no_segment(r, info)) return DropReason::bad_name;
   const bool known = r.entry != NameStore::kNone;
-  if (why_no_segment(r, info) || (known && !(*store_)[r.entry].info.is_same_segment(*info)))
+  const bool differs = known && !(*store_)[r.entry].info.is_same_segment(*info);
+  if (differs && (*store_)[r.entry].declared) {  // another value than was put
+    refuse_askers(r, Reason::name_taken, out);
     return DropReason::bad_name;
-  // A segment of another value than those here is passed on alone: its reader says what it got.
+  }
+  // A segment of another value than what is here is passed on alone: its reader says what it got.
   if (!known && !why_of_other_value(r, *info, now))
     r.entry = store_->add(r.text, r.hash, r.job.id, now);
   wire::ValueInfo said = *info;
-  if (r.entry != NameStore::kNone) {
+  if (r.entry != NameStore::kNone && !differs) {
     NameEntry& e = (*store_)[r.entry];
     e.info = *info;
     e.confirmed = true;
@@ -397,27 +401,35 @@ DropReason NameEngine::on_data(Request& r, Instant now, Outbox& out) {
   return DropReason::none;
 }
 
+void NameEngine::tell_refusal(const Request& r, const PendingTable::Asker& asker, Reason why,
+                              std::uint32_t refused, Outbox& out) {
+  Outgoing* const message = add(PacketType::refuse, r.job.id, r.text, out);
+  if (message == nullptr) return;
+  address(*message, asker);
+  message->header.reason = why;
+  message->header.slot = refused;
+}
+
+bool NameEngine::refuse_askers(const Request& r, Reason why, Outbox& out) {
+  const bool asked = pending_.release(r.text, r.hash, [&](const PendingTable::Asker& asker) {
+    tell_refusal(r, asker, why, static_cast<std::uint32_t>(PacketType::get), out);
+  });
+  if (asked) --r.job.pending;
+  return asked;
+}
+
 DropReason NameEngine::on_refusal(Request& r, Outbox& out) {
   if (!is_from_the_way(r)) return DropReason::name_unasked;
   const wire::Header& h = r.packet.header;
-  const auto pass_on = [&](const PendingTable::Asker& asker) {
-    Outgoing* const message = add(PacketType::refuse, r.job.id, r.text, out);
-    if (message == nullptr) return;
-    address(*message, asker);
-    message->header.reason = h.reason;
-    message->header.slot = h.slot;
-  };
   if (h.slot == static_cast<std::uint32_t>(PacketType::put)) {
     if (r.sender.kind != NameSender::Kind::parent || r.entry == NameStore::kNone ||
         !(*store_)[r.entry].declared)
       return DropReason::name_unasked;
-    pass_on({(*store_)[r.entry].from, false});
+    tell_refusal(r, {(*store_)[r.entry].from, false}, h.reason, h.slot, out);
     if (!(*store_)[r.entry].confirmed) remove(r.entry);
     return DropReason::none;
   }
-  if (!pending_.release(r.text, r.hash, pass_on)) return DropReason::name_unasked;
-  --r.job.pending;
-  return DropReason::none;
+  return refuse_askers(r, h.reason, out) ? DropReason::none : DropReason::name_unasked;
 }
 
 }  // namespace tributary::aggregator

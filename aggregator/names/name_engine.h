@@ -160,6 +160,10 @@ class NameEngine {
   bool send_on(Request& r, Outbox& out);
   DropReason refuse(const wire::Packet& packet, const Endpoint& from, wire::Reason why, Job* job,
                     std::string_view name, Outbox& out);
+  static void tell_refusal(const Request& r, const PendingTable::Asker& asker, wire::Reason why,
+                           std::uint32_t refused, Outbox& out);
+  // False: there is no request for the name.
+  bool refuse_askers(const Request& r, wire::Reason why, Outbox& out);
   void remove(std::uint32_t entry);
   static Outgoing* add(wire::PacketType type, std::uint32_t job, std::string_view name,
                        Outbox& out);

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import tributary
 from fake_jobs import Member
-from task_bed import STATED, WORKERS, bed, descend, distribute, everyone, main, same  # noqa: F401
+from tributary._task import pieces
+from task_bed import STATED, SUM_JOB, TASK_JOB, WORKERS, bed, descend, distribute, everyone, main, same  # noqa: F401
 from task_status_test import events, folder  # noqa: F401
 
 END = 3  # round
@@ -122,9 +123,8 @@ def test_c3_what_all_workers_see_main_is_told_by_all(bed):
     assert str(told).startswith("ranks 1, 2 and 3 ended: NormError: round 1: the norm of the sum is nan")
 
 
-def test_c3_main_that_comes_while_the_workers_tell(bed, monkeypatch):
+def test_c3_main_that_comes_while_the_workers_tell(bed):
     """Main was away: its successor hears it, as long as they are there."""
-    monkeypatch.setattr("tributary._task.worker.TELL_S", 20.0)
     with bed.main() as task:
         first = Member(distribute, task)
         members = [bed.start_one(to_the_end, rank) for rank in (0, 1)]
@@ -135,7 +135,8 @@ def test_c3_main_that_comes_while_the_workers_tell(bed, monkeypatch):
     members[0].raised(tributary.WorkerFailed)
 
 
-def test_c3_without_main_the_workers_end(bed, folder):
+def test_c3_without_main_the_workers_end(bed, folder, monkeypatch):
+    monkeypatch.setattr("tributary._task.worker.TELL_S", 2.0)
     with bed.main() as task:
         first = Member(distribute, task)
         members = [bed.start_one(to_the_end, rank) for rank in (0, 1)]
@@ -147,7 +148,43 @@ def test_c3_without_main_the_workers_end(bed, folder):
         assert any(one.startswith("could not tell main: ") for one in events(folder, rank + 1))
 
 
-@pytest.mark.parametrize("text, length", [("é\n", 300), ("\U0001f600", 100)])
+def test_c3_a_full_disk_in_mid_transfer_is_told(bed, monkeypatch, tmp_path):
+    """Main has not refused, nor heard of a refusal."""
+    keep = pieces.Sink._keep
+
+    def fill(sink, start, payload):
+        if start >= 1500 and sink.value == tmp_path / "2":
+            raise OSError(28, "No space left on device")
+        keep(sink, start, payload)
+
+    def one(task, rank):
+        task.receive(into=tmp_path / f"{rank}")
+
+    monkeypatch.setattr(pieces.Sink, "_keep", fill)
+    first = main(bed)
+    members = bed.start(one)
+    members[2].raised(OSError)
+    assert list(first.raised(tributary.WorkerFailed).failures) == [3]
+    for rank in (0, 1):
+        assert list(members[rank].raised(tributary.WorkerFailed).failures) == [2]
+
+
+def test_c3_main_is_told_of_jobs_that_do_not_match(bed):
+    """Only the workers know how many ranks the sum job has."""
+    def one(rank):
+        task = {"job": TASK_JOB, "rank": rank + 1, "size": WORKERS + 1}
+        with tributary.Task("worker", job=task, sums={"job": SUM_JOB, "rank": 0, "size": 1}) as member:
+            member.receive()
+
+    first = main(bed)
+    members = [Member(one, rank) for rank in range(WORKERS)]
+    said = "TaskError: the task job has 4 ranks, and the sum job has 1; allowed: one more in the task job, main"
+    assert set(first.raised(tributary.WorkerFailed).failures.values()) == {said}
+    for member in members:
+        member.raised(tributary.TaskError)
+
+
+@pytest.mark.parametrize("text, length", [("é\n", 300), ("\udcff", 300), ("\U0001f600", 100)])
 def test_c3_a_long_text_fits_a_record(bed, text, length):
     def one(task, rank):
         task.receive()
@@ -158,7 +195,7 @@ def test_c3_a_long_text_fits_a_record(bed, text, length):
     first = main(bed)
     bed.start(one)
     (said,) = first.raised(tributary.WorkerFailed).failures.values()
-    assert length <= len(said) <= 300 and said.startswith("ValueError: " + text)
+    assert length <= len(said) <= 300 and said.startswith("ValueError: " + text.replace("\udcff", "?"))
 
 
 def test_c3_who_ends_after_the_result_is_no_failure(bed):

@@ -47,7 +47,8 @@ class LocalSwitch {
   struct InForce {
     config::Version version;
     bool kept = true;  // a restart knows it
-    // What counts as applied: one that is not kept is assigned again until it is.
+    // The document as reports say it: none, where a restart would not know it; it is assigned
+    // again.
     [[nodiscard]] config::Version applied() const { return kept ? version : config::Version{}; }
   };
 

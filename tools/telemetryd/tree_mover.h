@@ -67,7 +67,7 @@ class TreeMover {
   Report report_;
   std::vector<std::string> said_;     // by tree: the latest trouble
   std::vector<std::string> refused_;  // by tree: the latest move that was refused, and why
-  std::vector<std::string> seen_;  // by tree: the way up that others know, or will; empty: none
+  std::vector<std::string> seen_;     // by tree: the way up that others know, or will; empty: none
   std::vector<Unfinished> unfinished_;
 };
 

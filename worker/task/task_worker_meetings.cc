@@ -215,14 +215,17 @@ void TaskWorker::adopt_round(std::span<const std::byte> blob) {
 
 // True if main gave the task, or took the result.
 bool TaskWorker::meet_main(const char* stage, Patience& patience) {
+  bool main_sees = true;  // the same error
   try {
     Communicator& comm = task_job_.join(std::min(task::kSlice, patience.left()));
     const auto hellos = task::exchange(comm, hello(stage));
     const std::uint32_t main = task::find_main(hellos);
-    if (hellos.size() != workers_ + std::size_t{1})
+    if (hellos.size() != workers_ + std::size_t{1}) {
+      main_sees = false;  // it does not know the sum job
       throw TaskError("the task job has " + std::to_string(hellos.size()) +
                       " ranks, and the sum job has " + std::to_string(workers_) +
                       "; allowed: one more in the task job, main");
+    }
     for (std::uint32_t rank = 0; rank < hellos.size(); ++rank)
       if (rank != main && hellos[rank].stage != stage)
         throw Again("the workers are at different stages");
@@ -236,7 +239,7 @@ bool TaskWorker::meet_main(const char* stage, Patience& patience) {
     task_job_.part();
     return true;
   } catch (const TaskError&) {
-    ending_.over = true;  // main sees the same
+    ending_.over = ending_.over || main_sees;
     task_job_.leave();
     throw;
   } catch (...) {

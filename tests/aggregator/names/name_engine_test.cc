@@ -103,6 +103,10 @@ class Names : public testing::TestWithParam<bool> {
                                Reason reason = Reason::none, PacketType refused = PacketType::get) {
     return deliver(type, {.kind = Kind::parent}, host(99), kName, value, reason, refused);
   }
+  std::vector<Sent> learn(const std::string& value, const std::string& name = kName) {
+    get(0, name);
+    return deliver(PacketType::data, {.kind = Kind::parent}, host(99), name, value);
+  }
   const NameCounters& counters() { return engine_.jobs().all()[0].counters; }
   static void expect(const std::vector<Sent>& sent, PacketType type, const Endpoint& to,
                      Reason reason = Reason::none) {
@@ -157,7 +161,11 @@ TEST_P(Root, AlsoWhenItsBytesAreGone) {
   put(0, "value");
   for (int i = 1; i < 9; ++i) put(0, "x", "/job/7/run=1/t/v=" + std::to_string(i) + "/seg=0");
   expect(put(1, "other"), PacketType::refuse, host(1), Reason::name_taken);
-  expect(get(1), PacketType::get, host(0));  // its producer has them
+  expect(get(1), PacketType::get, host(0));  // its producer has them, and nothing else
+  expect(deliver(PacketType::data, worker(0), host(0), kName, "other"), PacketType::refuse, host(1),
+         Reason::name_taken);
+  EXPECT_EQ(dropped_, DropReason::bad_name);
+  expect(get(1), PacketType::get, host(0));
   const auto sent = deliver(PacketType::data, worker(0), host(0), kName, "value");
   expect(sent, PacketType::data, host(1));
   expect(get(2), PacketType::data, host(2));
@@ -315,9 +323,8 @@ TEST_P(Leaf, ALateAnswerIsOfItsOwnValue) {
 
 // C4: a copy expires with the original, however late it came here; so does the leaf's own entry.
 TEST_P(Leaf, WhatPassedByExpiresWithTheOriginal) {
-  get(0);
   lifetime_ms_ = 5'000;
-  EXPECT_EQ(from_above(PacketType::data, "value")[0].info.lifetime_ms, 5'000u);
+  EXPECT_EQ(learn("value")[0].info.lifetime_ms, 5'000u);
   now_ = now_ + Duration::ms(4'999);
   engine_.expire(now_);
   const auto last = get(1);
@@ -333,8 +340,7 @@ TEST_P(Leaf, WhatPassedByExpiresWithTheOriginal) {
 }
 
 TEST_P(Leaf, ACopyIsGoneAfterTheTtlEvenIfNobodyAsks) {
-  get(0);
-  from_above(PacketType::data, "value");
+  learn("value");
   now_ = now_ + Duration::seconds(60);
   engine_.expire(now_);
   EXPECT_EQ(engine_.store()->counters().names.get(), 0u);
@@ -367,19 +373,37 @@ TEST_P(Leaf, AnotherValuesSegmentWaitsForTheRootsWord) {
   expect_up(put(1, "b", second), PacketType::put);
 }
 
-// Nor does it answer anybody here; its reader says that it is of another value.
 TEST_P(Leaf, DataOfAnotherValueThanItsSiblingsIsNotKept) {
   segments_ = 2;
   whole_ = 7;
-  get(0);
-  from_above(PacketType::data, "a");
+  learn("a");
   const std::string second = "/job/7/run=1/grad/v=3/seg=1";
-  get(0, second);
   whole_ = 8;
-  const auto passed = deliver(PacketType::data, {.kind = Kind::parent}, host(99), second, "b");
+  const auto passed = learn("b", second);
   expect(passed, PacketType::data, host(0));
   EXPECT_EQ(passed[0].info.whole, 8u);
   expect_up(get(1, second), PacketType::get);
+}
+
+// The copy's bytes gave way, and the root has another value by now.
+TEST_P(Leaf, DataOfAnotherValueThanItsCopyIsPassedOnAlone) {
+  const std::string often = "/job/7/run=1/t/v=9/seg=0";
+  learn("x", often);
+  get(0, often);
+  learn("value");
+  for (int i = 0; i < 3; ++i) put(0, "x", "/job/7/run=1/t/v=" + std::to_string(i) + "/seg=0");
+  expect_up(get(0), PacketType::get);
+  const auto passed = from_above(PacketType::data, "other");
+  expect(passed, PacketType::data, host(0));
+  EXPECT_EQ(passed[0].payload, "other");
+  expect_up(get(1), PacketType::get);
+}
+
+TEST_P(Leaf, APutOfWhatPassedByLivesNoLongerThanTheOriginal) {
+  lifetime_ms_ = 5'000;
+  learn("value");
+  put(1, "value");
+  EXPECT_EQ(get(2)[0].info.lifetime_ms, 5'000u);
 }
 
 TEST_P(Leaf, WhatTheRootRefusesIsGone) {
@@ -389,7 +413,6 @@ TEST_P(Leaf, WhatTheRootRefusesIsGone) {
   expect_up(put(1, "the root's"), PacketType::put);
 }
 
-// One request goes up, its answer to all who asked, and to those who ask later.
 TEST_P(Leaf, OneRequestGoesUp) {
   expect_up(get(0), PacketType::get);
   EXPECT_TRUE(get(1).empty());

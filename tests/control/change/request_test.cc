@@ -105,7 +105,7 @@ TEST(Request, ExcludeAndReinstate) {
   EXPECT_EQ(error(R"({"command":"exclude","job":1,"rank":1,"to":3})"),
             "unknown key 'to'; allowed: command, job, rank, from");
   EXPECT_EQ(error(R"({"command":"stop"})"),
-            "no command is called 'stop'; allowed: show, exclude, reinstate");
+            "no command is called 'stop'; allowed: exclude, reinstate");
 }
 
 // T11: by a caller who knows the load.
@@ -183,7 +183,7 @@ TEST(Request, Set) {
             "\"dry_run\" must be true or false");
   EXPECT_EQ(error(R"({"command":"set","values":{"a":"1"},"default":true})"),
             "unknown key 'default'; allowed: command, values, remove, unset_all, dry_run");
-  EXPECT_EQ(error(R"({"command":"stop"})"), "no command is called 'stop'; allowed: show, set");
+  EXPECT_EQ(error(R"({"command":"stop"})"), "no command is called 'stop'; allowed: set");
   EXPECT_EQ(ask(R"({"command":"set"})")["ok"], false);
 }
 
@@ -212,7 +212,7 @@ TEST(Request, Drain) {
   EXPECT_EQ(error(R"({"command":"drain","undo":1})"), "\"undo\" must be true or false");
   EXPECT_EQ(error(R"({"command":"drain","job":1})"),
             "unknown key 'job'; allowed: command, jobs, undo");
-  EXPECT_EQ(error(R"({"command":"stop"})"), "no command is called 'stop'; allowed: show, drain");
+  EXPECT_EQ(error(R"({"command":"stop"})"), "no command is called 'stop'; allowed: drain");
 }
 
 TEST(Request, ThoseThatChangeTheConfigurationTakeLong) {

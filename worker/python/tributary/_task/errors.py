@@ -10,6 +10,8 @@ class TaskError(Error):
     have names of their own for causes that a program may want to tell apart. Bad arguments are
     ValueError and TypeError."""
 
+    main_sees = True  # in a meeting with main: it raises the same, and need not be told
+
 
 class WrongRole(TaskError):
     """A call that the other role has: main distributes and takes the result, workers submit."""

@@ -41,8 +41,10 @@ def failure_in(hellos, job=""):
 def need_same_workers(hellos, workers):
     """TaskError, on every worker, unless the task job has main and the sum job's workers."""
     if len(hellos) != workers + 1:
-        raise TaskError(f"the task job has {len(hellos)} ranks, and the sum job has {workers}; allowed: "
-                        "one more in the task job, main")
+        error = TaskError(f"the task job has {len(hellos)} ranks, and the sum job has {workers}; allowed: "
+                          "one more in the task job, main")
+        error.main_sees = False  # it does not know the sum job
+        raise error
 
 
 def give(comm, encoded, source):

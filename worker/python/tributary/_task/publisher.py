@@ -2,8 +2,9 @@
 
 Rank 0 of the sum job puts them: all ranks hold the same bits. The names have the task's identity as
 their run, so a restarted job goes on with them, and putting the same round again changes nothing.
-Where the names have other arrays, of an earlier run of the same task, nothing more is put: readers
-never get some of either.
+Where a name has another array, of an earlier run of the same task, nothing more is put, as long as
+this process lives. Names that have expired tell nothing, nor does a rank 0 that was restarted behind
+the earlier run's last round know: where readers must never find two runs, each has metadata of its own.
 """
 
 import warnings

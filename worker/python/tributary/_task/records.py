@@ -57,8 +57,8 @@ class Answer:
 
 
 def shortened(text):
-    """So much of a text as fits a record."""
-    text = text[:_MOST_REASON]
+    """So much of a text as fits a record, as valid Unicode."""
+    text = text[:_MOST_REASON].encode("utf-8", "replace").decode()
     while len(json.dumps(text)) > _MOST_REASON_BYTES:
         text = text[: len(text) * 9 // 10]
     return text

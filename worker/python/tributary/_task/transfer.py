@@ -28,6 +28,7 @@ def agree(comm, refuse, held=0):
     """First answers. The rank with a reason in `refuse`, an exception, raises it; others TaskError."""
     answers = exchange(comm, Answer(refuse=refusal(refuse), held=held))
     if refuse is not None:
+        refuse.main_sees = True
         raise refuse
     refusing = [rank for rank, answer in enumerate(answers) if answer.refuse]
     if refusing:

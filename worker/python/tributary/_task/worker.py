@@ -19,7 +19,7 @@ import numpy as np
 import tributary
 
 from . import arrays, meeting, results, transfer
-from .errors import Again, Error, TaskError
+from .errors import Again, Error, TaskError, WorkerFailed
 from .jobs import SLICE_S, TELL_S, Patience
 from .records import RESULT, ROUNDS, TASK, WORKER, Hello, exchange, shortened, text_of
 from .publisher import Publisher
@@ -159,8 +159,12 @@ class Worker:
             self._sum_job.leave()  # ends the others' ops, so that they come to the meeting
             try:
                 self._meet_workers(ROUNDS, Patience(TELL_S, self._status))
+            except WorkerFailed as known:
+                self._status.event(f"told the others why it ends: {known}")
             except Error as error:
-                self._status.event(f"told why it ends: {error}")
+                self._status.event(f"could not tell the others why it ends: {error}")
+            finally:
+                self.leave()
         self.leave()
 
     def leave(self):
@@ -199,7 +203,7 @@ class Worker:
                 raise
 
     def _need_no_failure(self, hellos):
-        """WorkerFailed, on every worker, if one ends the task; main has been told then, if it is there."""
+        """WorkerFailed, on every worker, if one ends the task; main has been told then, if it came in time."""
         failure = meeting.failure_in(hellos, " of the sum job")
         if failure is None:
             return
@@ -208,6 +212,7 @@ class Worker:
         try:
             self._task_job.leave()
             exchange(self._task_job.join(TELL_S), self._hello(ROUNDS))
+            self._status.event("told main")
             self._task_job.part()
         except Error as error:
             self._status.event(f"could not tell main: {error}")
@@ -284,14 +289,13 @@ class Worker:
                 self._give_result(comm, main, hellos)
             self._task_job.part()
             return True
-        except (Again, Error) as error:
+        except (Again, Error, OSError) as error:  # OSError: of the file that takes the task
             self._task_job.leave()
-            self._over = self._over or isinstance(error, TaskError)  # main sees the same
+            self._over = self._over or getattr(error, "main_sees", False)
+            if isinstance(error, OSError):
+                raise
             patience.spend(error)
             return False
-        except OSError:  # a refusal of this worker, of which main knows
-            self._over = True
-            raise
         finally:
             self._task_job.leave()
 
