@@ -147,12 +147,12 @@ class Admission {
   struct Fit {
     config::TopologyJob placed;
     std::map<std::string, Amount> needs;
-    std::string shortage;                             // empty: it fits
-    std::map<std::string, Amount> needs_before = {};  // on the tree that a move leaves
-    Names nodes;             // that it keeps from others where it does not fit
-    Names full;              // of its switches, those without room
-    bool held_back = false;  // jobs before it keep its room
-    bool too_large = false;  // for a switch of it, were it empty
+    std::map<std::string, Amount> needs_before;  // on the tree that a move leaves
+    std::string shortage;                        // empty: it fits
+    Names nodes;                                 // that it keeps from others where it does not fit
+    Names full;                                  // of its switches, those without room
+    bool held_back = false;                      // jobs before it keep its room
+    bool too_large = false;                      // for a switch of it, were it empty
   };
   // Where a job may go.
   struct Room {

@@ -142,9 +142,9 @@ void Admission::fit_before(Fit& fit) const {
   for (const auto& [name, need] : there.needs) {
     const std::string one =
         shortage(name, need, used_in(before_->used, name), room_of(name, false));
-    if (one.empty()) continue;
+    // One that lacks room on both has been named.
+    if (one.empty() || !fit.full.insert(name).second) continue;
     lacks.append(lacks.empty() ? "" : "; ").append(one);
-    fit.full.insert(name);
   }
   fit.needs_before = std::move(there.needs);
   if (lacks.empty()) return;
