@@ -18,6 +18,7 @@ struct Head {
   Version version;
   std::string node;
   Topology topology;
+  std::string open_port;
 };
 
 const Fields<Version>& version_fields() {
@@ -45,6 +46,8 @@ const Fields<Head>& head_fields() {
     all.push_back(mapping<Head, Topology>(
         "topology", [](auto& head) -> auto& { return head.topology; }, topology_schema(),
         "The tree and its jobs.", Presence::required));
+    all.push_back(scalar("open_port", &Head::open_port, identifier(),
+                         "Port to a switch that moves, open beside the one in use."));
     return all;
   }();
   return fields;
@@ -139,7 +142,8 @@ Assigned parse_assigned(std::string_view text, const std::string& file_name) {
   check_topology(head.topology, tree);
   context.adopt(tree, inside);
   if (!context.errors().empty()) throw ConfigErrors(context.errors());
-  return {head.version, head.node, std::move(head.topology), std::string(text)};
+  return {head.version, head.node, std::move(head.topology), std::string(text),
+          std::move(head.open_port)};
 }
 
 bool looks_assigned(std::string_view text) {
@@ -155,11 +159,21 @@ bool looks_assigned(std::string_view text) {
   }
 }
 
-std::string dump_assigned(const Version& version, const std::string& node,
-                          const Topology& topology) {
+std::string dump_assigned(const Version& version, const std::string& node, const Topology& topology,
+                          const std::string& open_port) {
   return "term: " + std::to_string(version.term) +
          "\nrevision: " + std::to_string(version.revision) + "\nnode: " + format_text(node) +
-         "\ntopology:\n" + write_fields(topology_schema(), topology, 1);
+         (open_port.empty() ? "" : "\nopen_port: " + format_text(open_port)) + "\ntopology:\n" +
+         write_fields(topology_schema(), topology, 1);
+}
+
+SwitchConfig told_config(const Assigned& assigned) {
+  SwitchConfig told = node_config(assigned.topology, assigned.node);
+  const SwitchConfig& on_tree =
+      assigned.topology.switches[*find_switch(assigned.topology, assigned.node)].config;
+  for (std::size_t i = 0; i < told.ports.size(); ++i)
+    if (told.ports[i].name == assigned.open_port) told.ports[i].vlan = on_tree.ports[i].vlan;
+  return told;
 }
 
 SwitchConfig merged(const Document& local, const Assigned& assigned) {
@@ -167,7 +181,7 @@ SwitchConfig merged(const Document& local, const Assigned& assigned) {
 }
 
 SwitchConfig merged(SwitchConfig local, const Assigned& assigned) {
-  const SwitchConfig told = node_config(assigned.topology, assigned.node);
+  const SwitchConfig told = told_config(assigned);
   if (!local.jobs.empty())
     throw std::invalid_argument("the switch's own file has jobs (the first is " +
                                 local.jobs[0].name +

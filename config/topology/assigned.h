@@ -33,6 +33,9 @@ struct Assigned {
   std::string node;
   Topology topology;
   std::string text;  // as it was read
+  // Port of the node to a switch below that moves between two links to it: open beside the one in
+  // use. Empty: none.
+  std::string open_port = {};
 };
 
 // Throws ConfigErrors. `file_name` is the name of the text in error messages.
@@ -40,8 +43,10 @@ Assigned parse_assigned(std::string_view text, const std::string& file_name);
 // True for YAML with the four keys, right or wrong: no other file of a machine is such.
 bool looks_assigned(std::string_view text);
 // Canonical YAML; parses back to the same.
-std::string dump_assigned(const Version& version, const std::string& node,
-                          const Topology& topology);
+std::string dump_assigned(const Version& version, const std::string& node, const Topology& topology,
+                          const std::string& open_port = "");
+// The node's configuration by the document alone.
+SwitchConfig told_config(const Assigned& assigned);
 
 // The switch's configuration from both. Throws std::invalid_argument when they contradict each
 // other, ConfigErrors when the switch cannot do what both ask.

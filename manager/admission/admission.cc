@@ -58,6 +58,17 @@ void Admission::set_topology(config::Topology topology) {
   stir();
 }
 
+void Admission::begin_move(config::Topology before, std::string text) {
+  TreeIndex index(before);
+  before_.emplace(Before{std::move(before), std::move(index), std::move(text)});
+}
+
+void Admission::end_move() {
+  before_.reset();
+  for (auto& [name, job] : jobs_) job.needs_before.clear();
+  stir();
+}
+
 void Admission::count_free_workers() {
   free_.assign(topology_.workers.size(), false);
   free_at_.assign(index_.sites().size(), 0);
@@ -212,12 +223,14 @@ void Admission::count(const Job& job, bool more) {
 
 void Admission::release(Job& job, Instant now) {
   for (const auto& [node, need] : job.needs) used_[node] -= need;
+  for (const auto& [node, need] : job.needs_before) before_->used[node] -= need;
   usage_[job.request.tenant] -= usage_of(job.placed->config.workers, job.needs);
   count(job, false);
   ids_.release(job.id, now);
   job.id = 0;
   job.placed.reset();
   job.needs.clear();
+  job.needs_before.clear();
   job.places.clear();
   job.stray.clear();
   job.described = true;
@@ -236,6 +249,7 @@ void Admission::admit(Job& job, Fit fit, Instant now, std::vector<Decision>& dec
   job.placed = std::move(fit.placed);
   job.placed->config.id = *id;
   job.needs = std::move(fit.needs);
+  job.needs_before = std::move(fit.needs_before);
   job.turn = {};
   for (const config::TopologyMember& member : job.placed->members)
     if (const auto worker = index_.worker_at(member.worker))
@@ -243,6 +257,7 @@ void Admission::admit(Job& job, Fit fit, Instant now, std::vector<Decision>& dec
   usage_[job.request.tenant] += usage_of(job.placed->config.workers, job.needs);
   count(job, true);
   changes_.insert(job.request.job.config.name);
+  for (const auto& [node, need] : job.needs_before) before_->used[node] += need;
   std::string where;
   for (const auto& [node, need] : job.needs) {
     used_[node] += need;
@@ -261,6 +276,7 @@ void Admission::restore(Job job, Instant now) {
   job.turn = {};
   if (job.admitted()) {
     for (const auto& [node, need] : job.needs) used_[node] += need;
+    for (const auto& [node, need] : job.needs_before) before_->used[node] += need;
     usage_[job.request.tenant] += usage_of(job.placed->config.workers, job.needs);
     count(job, true);
   } else {

@@ -65,6 +65,8 @@ struct Job {
   // Admitted: with its id and members; what each switch of it is needed for.
   std::optional<config::TopologyJob> placed;
   std::map<std::string, Amount> needs;
+  // The same on the tree that a move leaves; empty: no switch moves.
+  std::map<std::string, Amount> needs_before = {};
   // Admitted: its workers as the topology had them then.
   std::vector<config::TopologyWorker> places = {};
   // Admitted: why the topology carries it no more; it runs on. Empty: the topology does.
@@ -87,6 +89,11 @@ class Admission {
 
   // The tree as it is now. Admitted jobs stay.
   void set_topology(config::Topology topology);
+  // A switch moves, and until end_move() the switches describe jobs on the tree that it leaves,
+  // too: jobs are admitted where both have room. To be called before jobs are restored. `text` is
+  // for those that wait: "switch R moves from a to b".
+  void begin_move(config::Topology before, std::string text);
+  void end_move();
   // Worker that gets no new jobs, until `drained` is false.
   void drain(const std::string& worker, bool drained);
   // Room of a switch as the switch itself says it: less than its figures promised.
@@ -140,17 +147,25 @@ class Admission {
   struct Fit {
     config::TopologyJob placed;
     std::map<std::string, Amount> needs;
-    std::string shortage;    // empty: it fits
-    Names nodes;             // that it keeps from others where it does not fit
-    Names full;              // of its switches, those without room
-    bool held_back = false;  // jobs before it keep its room
-    bool too_large = false;  // for a switch of it, were it empty
+    std::map<std::string, Amount> needs_before;  // on the tree that a move leaves
+    std::string shortage;                        // empty: it fits
+    Names nodes;                                 // that it keeps from others where it does not fit
+    Names full;                                  // of its switches, those without room
+    bool held_back = false;                      // jobs before it keep its room
+    bool too_large = false;                      // for a switch of it, were it empty
   };
   // Where a job may go.
   struct Room {
     const Used& used;
     const Names& held;             // switches that jobs before it keep
-    bool despite_refusal = false;  // with what a switch has, were it not for a refusal
+    bool despite_refusal = false;  // with what a switch has, were it not for a refusal or a move
+  };
+  // The tree that a move leaves.
+  struct Before {
+    config::Topology topology;
+    TreeIndex index;
+    std::string text;  // of the move
+    Used used = {};
   };
   struct Queued {
     std::uint64_t sequence = 0;
@@ -167,6 +182,10 @@ class Admission {
   // The needs of a job with these members; `shortage` says why it can never run.
   [[nodiscard]] Fit shape_of(const config::TopologyJob& job,
                              const std::vector<config::TopologyWorker>& left = {}) const;
+  [[nodiscard]] static Fit shape_on(const config::Topology& topology, const TreeIndex& index,
+                                    const config::TopologyJob& job,
+                                    const std::vector<config::TopologyWorker>& left);
+  void fit_before(Fit& fit) const;
   [[nodiscard]] Fit fit_members(const config::TopologyJob& job,
                                 const std::map<std::string, Amount>& needs, const Room& room) const;
   [[nodiscard]] Fit fit_anywhere(const config::TopologyJob& job, const Room& room) const;
@@ -174,8 +193,10 @@ class Admission {
                                             const std::vector<Site>& sites, const Room& room) const;
   [[nodiscard]] std::vector<Site> sites_in(const Room& room) const;
   void bring_to_hosts(const std::vector<Site>& sites, std::vector<std::size_t>& workers) const;
-  [[nodiscard]] config::Topology part_for(const config::TopologyJob& job,
-                                          const std::vector<config::TopologyWorker>& left) const;
+  [[nodiscard]] static config::Topology part_for(const config::Topology& topology,
+                                                 const TreeIndex& index,
+                                                 const config::TopologyJob& job,
+                                                 const std::vector<config::TopologyWorker>& left);
   [[nodiscard]] Amount room_of(const std::string& node, bool despite_refusal) const;
   [[nodiscard]] std::string excess_of(const Job& job, const Fit& fit) const;
   [[nodiscard]] Amount total_capacity() const;
@@ -196,6 +217,7 @@ class Admission {
   Limits limits_;
   config::Topology topology_;
   TreeIndex index_;
+  std::optional<Before> before_;            // a switch moves
   std::map<std::string, Amount> capacity_;  // by switch
   std::map<std::string, Amount> caps_;
   std::map<std::string, Amount> refused_;

@@ -40,12 +40,13 @@ Amount used_in(const std::map<std::string, Amount>& used, const std::string& nod
 // The part of the fabric that a job with these members can touch: their switches and all above, and
 // the servers with theirs. The check says the same of it, and it is small for a small job. Returns
 // the whole fabric where a member is unknown: errors list what is allowed.
-Topology Admission::part_for(const config::TopologyJob& job,
-                             const std::vector<config::TopologyWorker>& left) const {
+Topology Admission::part_for(const Topology& topology, const TreeIndex& index,
+                             const config::TopologyJob& job,
+                             const std::vector<config::TopologyWorker>& left) {
   std::set<std::size_t> kept;
   const auto keep = [&](const std::string& attached_to) {
-    auto node = index_.switch_at(attached_to);
-    while (node && kept.insert(*node).second) node = index_.parent_of(*node);
+    auto node = index.switch_at(attached_to);
+    while (node && kept.insert(*node).second) node = index.parent_of(*node);
   };
   Topology part;
   std::set<std::string> seen;  // a worker twice is the check's to tell
@@ -53,16 +54,16 @@ Topology Admission::part_for(const config::TopologyJob& job,
     if (!seen.insert(member.worker).second) continue;
     const auto gone = std::find_if(
         left.begin(), left.end(), [&](const auto& worker) { return worker.name == member.worker; });
-    const auto worker = index_.worker_at(member.worker);
-    if (gone == left.end() && !worker) return topology_;
-    part.workers.push_back(gone != left.end() ? *gone : topology_.workers[*worker]);
+    const auto worker = index.worker_at(member.worker);
+    if (gone == left.end() && !worker) return topology;
+    part.workers.push_back(gone != left.end() ? *gone : topology.workers[*worker]);
     keep(part.workers.back().attached_to);
   }
   for (const std::string& host : switch_hosts(job.config))
-    if (const auto node = index_.switch_at(host)) keep(topology_.switches[*node].config.name);
-  for (const config::TopologyServer& server : topology_.servers) keep(server.attached_to);
-  part.servers = topology_.servers;
-  for (const std::size_t node : kept) part.switches.push_back(topology_.switches[node]);
+    if (const auto node = index.switch_at(host)) keep(topology.switches[*node].config.name);
+  for (const config::TopologyServer& server : topology.servers) keep(server.attached_to);
+  part.servers = topology.servers;
+  for (const std::size_t node : kept) part.switches.push_back(topology.switches[node]);
   return part;
 }
 
@@ -79,8 +80,14 @@ Admission::Fit Admission::fit(Job& job, const Room& room) const {
 
 Admission::Fit Admission::shape_of(const config::TopologyJob& job,
                                    const std::vector<config::TopologyWorker>& left) const {
+  return shape_on(topology_, index_, job, left);
+}
+
+Admission::Fit Admission::shape_on(const Topology& topology, const TreeIndex& names,
+                                   const config::TopologyJob& job,
+                                   const std::vector<config::TopologyWorker>& left) {
   Fit fit;
-  Topology part = part_for(job, left);
+  Topology part = part_for(topology, names, job, left);
   part.jobs = {job};
   part.jobs[0].config.id = 1;  // any
   fit.shortage = problems_of(part);
@@ -123,7 +130,28 @@ Admission::Fit Admission::fit_members(const config::TopologyJob& job,
   }
   fit.placed = job;
   fit.needs = needs;
+  if (before_ && !room.despite_refusal) fit_before(fit);
   return fit;
+}
+
+// Adds what the job needs of the tree that a move leaves.
+void Admission::fit_before(Fit& fit) const {
+  Fit there = shape_on(before_->topology, before_->index, fit.placed, {});
+  std::string lacks = there.shortage;
+  if (!lacks.empty()) fit.nodes.clear();  // no other job's room is what it waits for
+  for (const auto& [name, need] : there.needs) {
+    const std::string one =
+        shortage(name, need, used_in(before_->used, name), room_of(name, false));
+    // One that lacks room on both has been named.
+    if (one.empty() || !fit.full.insert(name).second) continue;
+    lacks.append(lacks.empty() ? "" : "; ").append(one);
+  }
+  fit.needs_before = std::move(there.needs);
+  if (lacks.empty()) return;
+  fit.shortage.append(fit.shortage.empty() ? "" : "; ")
+      .append(lacks)
+      .append(", while ")
+      .append(before_->text);
 }
 
 void Admission::settle(Job& job) const {
@@ -133,6 +161,8 @@ void Admission::settle(Job& job) const {
   job.stray = shape.shortage;
   if (!job.described) return;
   job.needs = std::move(shape.needs);
+  if (before_)
+    job.needs_before = shape_on(before_->topology, before_->index, told.job, told.left).needs;
   if (!told.names.empty())
     job.stray = "runs on where the topology has its workers no more: " + told.names;
 }

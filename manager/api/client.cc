@@ -1,8 +1,12 @@
 #include "manager/api/client.h"
 
 #include <google/protobuf/util/json_util.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <set>
 #include <thread>
@@ -63,10 +67,60 @@ grpc::Status problem_of(const std::shared_ptr<grpc::Channel>& channel) {
   return {grpc::StatusCode::UNAVAILABLE, "it does not answer the connection attempt"};
 }
 
+bool is_readable(int descriptor) {
+  pollfd one{descriptor, POLLIN, 0};
+  return ::poll(&one, 1, 0) > 0;
+}
+
+// Cancels a call once the descriptor can be read, as long as it lives.
+class CancelOn {
+ public:
+  CancelOn(int stop, grpc::ClientContext& context) {
+    if (stop < 0) return;
+    over_ = ::eventfd(0, EFD_CLOEXEC);
+    if (over_ < 0) throw std::runtime_error("no eventfd for a call to the manager");
+    thread_ = std::thread([stop, over = over_, &context] {
+      std::array<pollfd, 2> waits = {{{stop, POLLIN, 0}, {over, POLLIN, 0}}};
+      while (::poll(waits.data(), waits.size(), -1) < 0) {
+      }
+      if (waits[0].revents != 0) context.TryCancel();
+    });
+  }
+  ~CancelOn() {
+    if (over_ < 0) return;
+    ::eventfd_write(over_, 1);
+    if (thread_.joinable()) thread_.join();
+    ::close(over_);
+  }
+  CancelOn(const CancelOn&) = delete;
+  CancelOn& operator=(const CancelOn&) = delete;
+
+ private:
+  int over_ = -1;
+  std::thread thread_;
+};
+
 }  // namespace
 
 struct Client::Inside {
-  explicit Inside(const Target& to) : managers(to) {}
+  Inside(const Target& to, int descriptor) : managers(to), stop(descriptor) {}
+
+  void check_stop() const {
+    if (stop >= 0 && is_readable(stop))
+      throw ManagerError(name_of(grpc::StatusCode::CANCELLED), "the caller ends");
+  }
+
+  // False: there is no connection at that time.
+  [[nodiscard]] bool connect(const std::shared_ptr<grpc::Channel>& channel,
+                             Clock::time_point until) const {
+    if (stop < 0) return channel->WaitForConnected(until);
+    for (;;) {
+      check_stop();
+      const auto now = Clock::now();
+      if (channel->WaitForConnected(std::min(until, now + kPause))) return true;
+      if (now + kPause >= until) return false;
+    }
+  }
 
   // Calls `once(channel, end)`, which gives a grpc::Status, at one manager after the other, until
   // one has answered.
@@ -78,7 +132,7 @@ struct Client::Inside {
       const auto& channel = managers.channel();
       const auto until = alone ? end : std::min(end, Clock::now() + kConnect);
       // One that cannot be reached has not decided.
-      const bool reached = channel->WaitForConnected(until);
+      const bool reached = connect(channel, until);
       const grpc::Status status =
           reached ? once(channel, end) : grpc::Status(grpc::StatusCode::UNAVAILABLE, "");
       if (status.ok()) return;
@@ -110,15 +164,17 @@ struct Client::Inside {
     ask(may_repeat(name), timeout, [&](const auto& channel, Clock::time_point end) {
       grpc::ClientContext context;
       context.set_deadline(end);
+      const CancelOn cancel(stop, context);
       return ((*stub_of(channel, {})).*method)(&context, message, &reply);
     });
     return to_json(reply);
   }
 
   Managers managers;
+  const int stop;
 };
 
-Client::Client(const Target& target) : inside_(std::make_unique<Inside>(target)) {}
+Client::Client(const Target& target, int stop) : inside_(std::make_unique<Inside>(target, stop)) {}
 Client::~Client() = default;
 
 std::string Client::call(const std::string& method, const std::string& request, Duration timeout) {
@@ -161,6 +217,7 @@ void Client::watch(const std::string& job, const std::function<bool(const std::s
   inside_->ask(true, timeout, [&](const auto& channel, Clock::time_point end) {
     grpc::ClientContext context;
     context.set_deadline(end);
+    const CancelOn cancel(stop, context);
     const auto stub = v1::Jobs::NewStub(channel);
     const auto reader = stub->Watch(&context, request);
     v1::Job reply;

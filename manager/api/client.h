@@ -23,7 +23,8 @@ struct Target {
 
 // Text says what the manager answered, or why it was not reached and what to do. Code UNKNOWN: the
 // manager went away, and may have decided; DEADLINE_EXCEEDED: none was reached within the time, or
-// has answered.
+// has answered; CANCELLED: the caller's descriptor could be read before, and a manager that had
+// been reached may have decided.
 class ManagerError : public std::runtime_error {
  public:
   ManagerError(std::string code, const std::string& what)
@@ -39,8 +40,9 @@ class ManagerError : public std::runtime_error {
 // time.
 class Client {
  public:
-  // Throws std::invalid_argument and std::runtime_error for targets that make no sense.
-  explicit Client(const Target& target);
+  // `stop`: once this descriptor can be read, calls end; -1: none. Throws std::invalid_argument and
+  // std::runtime_error for targets that make no sense.
+  explicit Client(const Target& target, int stop = -1);
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;

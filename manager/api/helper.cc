@@ -41,7 +41,8 @@ template <typename Ask>
 json answer_of_manager(const char* text_of_request, Ask ask) {
   return answer(text_of_request, [&](const json& request) {
     manager::Client client({text(request, "manager"), text(request, "ca"), text(request, "cert"),
-                            text(request, "key")});
+                            text(request, "key")},
+                           request.value("stop_fd", -1));
     const double seconds = request.value("timeout_s", 10.0);
     const auto timeout = Duration::ns(static_cast<std::int64_t>(seconds * 1e9));
     return json::parse(ask(client, request, timeout));

@@ -15,6 +15,8 @@ extern "C" {
  *   the name of gRPC's status; "DEADLINE_EXCEEDED": no manager was reached within timeout_s, or has
  *   answered; "USAGE": the request makes no sense; "FAILED": a file cannot be read. Free it with
  * tributary_manager_free(). NULL: no memory.
+ * "stop_fd" in the request is a descriptor of this process, that stays open: once it can be read,
+ *   the call ends with "CANCELLED".
  */
 char* tributary_manager_call(const char* request);
 

@@ -167,7 +167,7 @@ void Cluster::tend_move(const std::string& node, const SwitchReport& report, Ins
   // A switch that has the move's document may have refused a later one.
   if (report.applied.term == service_.version().term && report.applied.revision >= move.since) {
     service_.go_on_moving(now);
-    if (move.opened)
+    if (move.is_open())
       tell({.kind = "move",
             .reason = move.node + " has moved from " + move.from + " to " + move.to});
   } else if (report.refused && report.refused_revision >= move.since) {
@@ -329,8 +329,8 @@ void Cluster::refused_by(const std::string& node, const SwitchReport& report, In
   if (!report.refused || report.refused_revision != service_.version().revision) return;
   const Job* last = nullptr;
   for (const auto& [name, job] : service_.admission().jobs())
-    if (job.admitted() && job.needs.contains(node) && !report.jobs.contains(job.id) &&
-        (last == nullptr || job.sequence > last->sequence))
+    if (job.admitted() && (job.needs.contains(node) || job.needs_before.contains(node)) &&
+        !report.jobs.contains(job.id) && (last == nullptr || job.sequence > last->sequence))
       last = &job;
   if (last == nullptr) return;
   const Event event = {.kind = "queued",

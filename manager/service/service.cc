@@ -7,7 +7,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "config/topology/job_shape.h"
 #include "config/topology/topology_tree.h"
 #include "manager/admission/stray.h"
 
@@ -161,6 +160,9 @@ void Service::go_back_to(std::map<std::string, Entry> stored, Uplinks uplinks, I
   config::Topology topology = with_ways(setup_.topology, uplinks.ways);
   config::Topology before = before_move(topology, uplinks.move);
   Admission admission = fresh(topology);
+  if (const auto& move = uplinks.move)
+    admission.begin_move(before,
+                         "switch " + move->node + " moves from " + move->from + " to " + move->to);
   std::uint64_t revision = 1;
   std::set<std::string> drained;
   for (const auto& [key, entry] : stored)
@@ -393,23 +395,16 @@ config::Version Service::version() const {
 std::string Service::document(const std::string& node) const {
   const auto at = config::find_switch(topology_, node);
   if (!at) throw std::invalid_argument("there is no switch " + node);
-  config::Topology topology = seen_by(node);
-  // While a switch moves, `needs` is of the new tree, and `topology` may be the old one.
-  const auto takes_part = [&](const config::TopologyJob& told) {
-    return !move_ || (topology.switches[*at].aggregate &&
-                      config::JobShape(config::TopologyIndex(topology), told).takes_part(*at));
-  };
+  const bool is_before = sees_before(node);
+  config::Topology topology = is_before ? before_ : topology_;
   for (const auto& [name, job] : admission_.jobs()) {
-    if (!job.placed || !job.described || (!move_ && !job.needs.contains(node))) continue;
+    const auto& needs = is_before ? job.needs_before : job.needs;
+    if (!job.placed || !job.described || !needs.contains(node)) continue;
     Told told = with_places(job, topology_, admission_.index());
-    const std::size_t workers = topology.workers.size();
     topology.workers.insert(topology.workers.end(), told.left.begin(), told.left.end());
-    if (takes_part(told.job))
-      topology.jobs.push_back(as_switches_have_it(std::move(told.job), job));
-    else
-      topology.workers.resize(workers);
+    topology.jobs.push_back(as_switches_have_it(std::move(told.job), job));
   }
-  return config::dump_assigned(version(), node, topology);
+  return config::dump_assigned(version(), node, topology, open_port_of(node));
 }
 
 }  // namespace tributary::manager

@@ -28,20 +28,23 @@ namespace tributary::manager {
 
 // A switch on its way to another way up. Its jobs are drained, over the old way:
 //
-//   the new parent opens its port ─▶ the switch has moved ─▶ all others are told, and the old
-//   parent closes its port
+//   the new parent opens its port ─▶ those above that gain jobs have them ─▶ the switch has moved
+//   ─▶ all others are told, and the old parent closes its port
 //
 // Until the switch has moved, a refusal leaves everything as it was.
 struct Move {
   std::string node;
   std::string from;  // its own ports
   std::string to;
-  std::string parent;       // the new one
-  bool opened = false;      // the new parent has its port open
-  std::uint64_t since = 0;  // revision of the documents that wait to be taken
+  std::string parent;                   // the new one
+  std::vector<std::string> ahead = {};  // told before the switch, in this order: the parent first
+  std::size_t ready = 0;                // of these
+  std::uint64_t since = 0;              // revision of the documents that wait to be taken
 
+  // The new way is open.
+  [[nodiscard]] bool is_open() const { return ready >= ahead.size(); }
   // The switch whose turn it is.
-  [[nodiscard]] const std::string& waits_for() const { return opened ? node : parent; }
+  [[nodiscard]] const std::string& waits_for() const { return is_open() ? node : ahead[ready]; }
 };
 
 class Service {
@@ -131,8 +134,11 @@ class Service {
   [[nodiscard]] static config::Topology before_move(const config::Topology& topology,
                                                     std::optional<Move>& move);
   void add_uplinks(nlohmann::ordered_json& state) const;
-  // The tree as the switch is to see it now.
-  [[nodiscard]] const config::Topology& seen_by(const std::string& node) const;
+  // Whether the switch is to see the tree without the move now.
+  [[nodiscard]] bool sees_before(const std::string& node) const;
+  // The port that the switch has open beside the one in use; empty: none.
+  [[nodiscard]] std::string open_port_of(const std::string& node) const;
+  [[nodiscard]] std::vector<std::string> ahead_of(const Move& move) const;
   [[nodiscard]] Ways ways_with(const std::string& node, const std::string& uplink) const;
   [[nodiscard]] std::string trouble_since(const Admission& before) const;
   [[nodiscard]] std::set<std::string> needed_for(const Move& move) const;

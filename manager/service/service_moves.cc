@@ -17,6 +17,18 @@ std::string parent_in(const config::Topology& topology, const std::string& node)
   return at ? topology.switches[*at].parent : "";
 }
 
+// Switches that the topology has no more are not waited for.
+void forget_gone(const config::Topology& topology, Move& move) {
+  for (std::size_t i = 0; i < move.ahead.size();) {
+    if (config::find_switch(topology, move.ahead[i])) {
+      ++i;
+      continue;
+    }
+    move.ahead.erase(move.ahead.begin() + static_cast<std::ptrdiff_t>(i));
+    if (i < move.ready) --move.ready;
+  }
+}
+
 }  // namespace
 
 Service::Uplinks Service::uplinks_in(const std::map<std::string, Entry>& stored) {
@@ -31,24 +43,33 @@ Service::Uplinks Service::uplinks_in(const std::map<std::string, Entry>& stored)
                   .from = move->at("from").get<std::string>(),
                   .to = move->at("to").get<std::string>(),
                   .parent = move->at("parent").get<std::string>(),
-                  .opened = move->at("opened").get<bool>(),
                   .since = move->at("since").get<std::uint64_t>()};
+  // An earlier version tells the parent alone before the switch.
+  uplinks.move->ahead = move->value("ahead", std::vector{uplinks.move->parent});
+  uplinks.move->ready =
+      move->at("opened").get<bool>() ? uplinks.move->ahead.size() : move->value("ready", 0u);
   return uplinks;
 }
 
 void Service::add_uplinks(Json& state) const {
   if (!ways_.empty()) state["ways"] = ways_;
   if (move_)
-    state["move"] = {{"switch", move_->node},   {"from", move_->from},     {"to", move_->to},
-                     {"parent", move_->parent}, {"opened", move_->opened}, {"since", move_->since}};
+    state["move"] = {
+        {"switch", move_->node},   {"from", move_->from},        {"to", move_->to},
+        {"parent", move_->parent}, {"opened", move_->is_open()}, {"ahead", move_->ahead},
+        {"ready", move_->ready},   {"since", move_->since}};
 }
 
 // A topology that was read again may have one of both ways no more: then there is nothing to do.
 config::Topology Service::before_move(const config::Topology& topology, std::optional<Move>& move) {
   if (!move) return {};
   try {
-    if (way_of(topology, move->node) == move->to && parent_in(topology, move->node) == move->parent)
-      return with_way(topology, move->node, move->from);
+    if (way_of(topology, move->node) == move->to &&
+        parent_in(topology, move->node) == move->parent) {
+      config::Topology before = with_way(topology, move->node, move->from);
+      forget_gone(topology, *move);
+      return before;
+    }
   } catch (const std::invalid_argument&) {
     // Its old way is gone.
   }
@@ -56,9 +77,31 @@ config::Topology Service::before_move(const config::Topology& topology, std::opt
   return {};
 }
 
-const config::Topology& Service::seen_by(const std::string& node) const {
-  if (!move_ || node == move_->parent) return topology_;
-  return move_->opened && node == move_->node ? topology_ : before_;
+bool Service::sees_before(const std::string& node) const {
+  if (!move_) return false;
+  if (node == move_->node) return !move_->is_open();
+  if (!open_port_of(node).empty()) return true;
+  const auto told = move_->ahead.begin() +
+                    static_cast<std::ptrdiff_t>(std::min(move_->ready + 1, move_->ahead.size()));
+  return std::find(move_->ahead.begin(), told, node) == told;
+}
+
+// Of a parent with two links to the switch that moves: it hears the switch by the old one until
+// the switch has moved, and has the new one open.
+std::string Service::open_port_of(const std::string& node) const {
+  if (!move_ || node != move_->parent || parent_in(before_, move_->node) != node) return "";
+  return topology_.switches[*config::find_switch(topology_, move_->node)].parent_port;
+}
+
+// The new parent, and the switches that gain jobs: any of them may refuse.
+std::vector<std::string> Service::ahead_of(const Move& move) const {
+  std::vector<std::string> ahead = {move.parent};
+  for (const auto& [name, job] : admission_.jobs())
+    for (const auto& [node, need] : job.needs)
+      if (node != move.node && !job.needs_before.contains(node) &&
+          std::find(ahead.begin(), ahead.end(), node) == ahead.end())
+        ahead.push_back(node);
+  return ahead;
 }
 
 Ways Service::ways_with(const std::string& node, const std::string& uplink) const {
@@ -112,7 +155,7 @@ void Service::use_uplink(const std::string& node, const std::string& uplink,
   const config::Topology next = with_way(topology_, node, uplink);
   // A switch that has gone does not move any more.
   if (move_ && move_->node == node && move_->from == uplink &&
-      (!move_->opened || !present.contains(node)))
+      (!move_->is_open() || !present.contains(node)))
     return give_up_moving(now);
   if (way_of(topology_, node) == uplink) return;
   if (move_)
@@ -123,8 +166,7 @@ void Service::use_uplink(const std::string& node, const std::string& uplink,
             .from = way_of(topology_, node),
             .to = uplink,
             .parent = parent_in(next, node),
-            // Two links to one switch: the old one must not close first.
-            .opened = parent_in(next, node) == parent_in(topology_, node),
+            .ahead = {parent_in(next, node)},
             .since = revision_ + 1};
   const Admission before = admission_;
   go_back_to(stored_, {ways_with(node, uplink), move}, now);
@@ -138,6 +180,7 @@ void Service::use_uplink(const std::string& node, const std::string& uplink,
     go_back_to(stored_, now);
     throw std::invalid_argument("switch " + node + " cannot move to " + uplink + ": " + trouble);
   }
+  move_->ahead = ahead_of(*move_);
   ++revision_;
   keep(now, true);
 }
@@ -145,11 +188,12 @@ void Service::use_uplink(const std::string& node, const std::string& uplink,
 void Service::go_on_moving(Instant now) {
   if (!move_) return;
   ++revision_;
-  if (move_->opened) {
+  if (move_->is_open()) {
     move_.reset();
     before_ = {};
+    admission_.end_move();
   } else {
-    move_->opened = true;
+    ++move_->ready;
     move_->since = revision_;
   }
   keep(now, true);

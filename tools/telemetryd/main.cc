@@ -162,17 +162,17 @@ class Following {
   unsigned turns_ = 0;
 };
 
-// The same where a manager moves the trees. Its answers are waited for, also at the server's end.
+// The same where a manager moves the trees.
 class FollowingManager {
  public:
   FollowingManager(const NetworkFile& network, PathWatch& paths,
-                   Orders<PathWatch::TreeMove>& orders, int /*stop*/)
+                   Orders<PathWatch::TreeMove>& orders, int stop)
       : trees_(
             network, paths,
-            [target = manager::Target{network.manager.address, network.manager.ca,
-                                      network.manager.certificate, network.manager.key}](
+            [stop, target = manager::Target{network.manager.address, network.manager.ca,
+                                            network.manager.certificate, network.manager.key}](
                 const std::string& method, const nlohmann::ordered_json& request) {
-              return client::call_manager(target, method, request, kManagerSeconds);
+              return client::call_manager(target, method, request, kManagerSeconds, stop);
             },
             [](const std::string& line) { tools::report(line); }),
         orders_(orders) {}
@@ -211,7 +211,8 @@ class Setting {
   unsigned turns_ = 0;
 };
 
-// A thread that follows trees or sets paths. Its end ends a question to a switch that hangs.
+// A thread that follows trees or sets paths. Its end ends a question to a switch or manager that
+// hangs.
 template <typename Work>
 class Asking {
  public:

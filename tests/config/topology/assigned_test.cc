@@ -173,6 +173,32 @@ TEST(Assigned, AFileWithThatSwitchAloneOpensTheWayThatIsInUse) {
             std::pair(VlanMode::paths, VlanMode::transparent));
 }
 
+// R moves from one link to A to another: A has both open until R has moved.
+TEST(Assigned, APortMayBeOpenBesideTheOneInUse) {
+  const std::string tree =
+      "switches:\n"
+      "  - {name: A, id: 1, address: 10.0.0.1, ports: [{name: r, devargs: net_null0}, "
+      "{name: s, devargs: net_null1}]}\n"
+      "  - {name: R, id: 2, address: 10.0.0.2, parent: A, parent_port: r, uplink: a, "
+      "other_uplinks: [{parent: A, parent_port: s, uplink: b}], "
+      "ports: [{name: a, devargs: net_null2}, {name: b, devargs: net_null3}]}\n";
+  const Assigned closed =
+      parse_assigned(dump_assigned({1, 1}, "A", parse_topology(tree, "tree.yaml")), "told");
+  const Assigned open =
+      parse_assigned(dump_assigned({1, 2}, "A", parse_topology(tree, "tree.yaml"), "s"), "told");
+  EXPECT_EQ(open.open_port, "s");
+  const std::string alone =
+      "switches:\n  - {name: A, id: 1, address: 10.0.0.1, ports: [{name: r, devargs: net_null0}, "
+      "{name: s, devargs: net_null1}]}\n";
+  for (const std::string& own : {tree, alone}) {
+    const Document document = parse_document(own, "A.yaml", "A");
+    EXPECT_EQ(merged(document, closed).ports[1].vlan.mode, VlanMode::none);
+    const SwitchConfig both = merged(document, open);
+    EXPECT_EQ(both.ports[0].vlan.mode, VlanMode::transparent);
+    EXPECT_EQ(both.ports[1].vlan.mode, VlanMode::transparent);
+  }
+}
+
 TEST(Assigned, JobsAndWaysAreItsKeys) {
   EXPECT_TRUE(is_assigned_key("switches.R.active_uplink"));
   EXPECT_FALSE(is_assigned_key("switches.R.ports.b.paths"));

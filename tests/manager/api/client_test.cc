@@ -6,12 +6,16 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/server_posix.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <future>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
 
 #include "manager/api/manager.grpc.pb.h"
 #include "manager/api/server.h"
@@ -113,6 +117,53 @@ TEST(ClientTimed, AwaitsASlowAnswerToItsConnection) {
   auto waits = std::async(std::launch::async, [&] { return manager.serve_one(500ms); });
   EXPECT_THAT(bed.error_of("Jobs.List", "{}", Duration::seconds(3)), StartsWith("UNIMPLEMENTED"));
   EXPECT_TRUE(waits.get());
+}
+
+// A manager that takes a call and does not answer it.
+struct SilentManager final : v1::Cluster::Service {
+  explicit SilentManager(const std::string& path) {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("unix:" + path, grpc::InsecureServerCredentials());
+    builder.RegisterService(this);
+    server = builder.BuildAndStart();
+  }
+  ~SilentManager() override { server->Shutdown(std::chrono::system_clock::now()); }
+  SilentManager(const SilentManager&) = delete;
+  SilentManager& operator=(const SilentManager&) = delete;
+  grpc::Status Topology(grpc::ServerContext* context, const v1::TopologyRequest*,
+                        v1::TopologyReply*) override {
+    asked = true;
+    while (!context->IsCancelled()) std::this_thread::sleep_for(10ms);
+    return grpc::Status::CANCELLED;
+  }
+  std::atomic<bool> asked{false};
+  std::unique_ptr<grpc::Server> server;
+};
+
+TEST(ClientTimed, ACallEndsWhenItsCallerDoes) {
+  for (const bool is_reached : {false, true}) {
+    Bed bed;
+    std::optional<SilentManager> manager;
+    if (is_reached) manager.emplace(bed.socket());
+    const int stop = ::eventfd(0, EFD_CLOEXEC);
+    auto code = std::async(std::launch::async, [&] {
+      Client client({"unix:" + bed.socket(), "", "", ""}, stop);
+      std::string codes;
+      // The next ones end before they begin.
+      for (int call = 0; call < 3; ++call) try {
+          static_cast<void>(client.call("Cluster.Topology", "{}", Duration::seconds(60)));
+        } catch (const ManagerError& error) {
+          codes += error.code() + " ";
+        }
+      return codes;
+    });
+    EXPECT_EQ(code.wait_for(300ms), std::future_status::timeout);
+    while (manager && !manager->asked) std::this_thread::sleep_for(10ms);
+    ::eventfd_write(stop, 1);
+    EXPECT_EQ(code.wait_for(20s), std::future_status::ready) << is_reached;
+    EXPECT_EQ(code.get(), "CANCELLED CANCELLED CANCELLED ");
+    ::close(stop);
+  }
 }
 
 TEST(ClientTimed, AWatchThatTheManagersEndInterruptsHasNoEnd) {

@@ -33,8 +33,7 @@ struct Manager {
   }
   // The switch's configuration by its document.
   [[nodiscard]] config::SwitchConfig told(const std::string& node) const {
-    const auto assigned = config::parse_assigned(service.document(node), "assigned");
-    return config::node_config(assigned.topology, node);
+    return config::told_config(config::parse_assigned(service.document(node), "assigned"));
   }
   [[nodiscard]] bool is_open(const std::string& node, const std::string& port) const {
     const config::SwitchConfig config = told(node);
@@ -184,6 +183,133 @@ TEST(ServiceMoves, AParentThatSumsHasTheJobForAsLongAsItIsNeeded) {
   EXPECT_EQ(have(), "B");
   EXPECT_EQ(manager.service.admission().used_at("A"), Amount{});
   EXPECT_GT(manager.service.admission().used_at("B").slots, 0u);
+}
+
+// M is between B and L, and has no job before.
+config::Topology with_one_between() {
+  config::Topology topology = two_ways(true);
+  config::TopologySwitch between = topology.switches[2];
+  between.config.name = "M";
+  between.config.id = 5;
+  between.config.ipv4 = 0x0A000005;
+  topology.switches[2].parent = "M";
+  topology.switches[2].parent_port = "r";
+  topology.switches.push_back(between);
+  return topology;
+}
+
+TEST(ServiceMoves, SwitchesThatGainJobsAreToldBeforeTheSwitchMoves) {
+  const Scratch scratch;
+  auto manager = std::make_unique<Manager>(scratch.file(), with_one_between());
+  manager->submit();
+  // The switch that is waited for, and those that have the job.
+  const auto state = [&] {
+    const auto& move = manager->service.move();
+    std::string text = move ? move->waits_for() + ": " : "";
+    for (const char* node : {"A", "B", "M"})
+      if (!manager->told(node).jobs.empty()) text += node;
+    return text + " " + manager->told("R").jobs.at(0).parent->uplink;
+  };
+  const std::set<std::string> all = {"L", "A", "B", "M", "R"};
+  EXPECT_THAT([&] { manager->move("b", kAll); },
+              Throws<std::invalid_argument>(
+                  Property(&std::exception::what, HasSubstr("no agent speaks for switch M"))));
+  for (int steps = 0; steps < 3; ++steps) {
+    manager->move("b", all);
+    for (int step = 0; step < steps; ++step) manager->service.go_on_moving({});
+    manager->service.give_up_moving({});
+    EXPECT_EQ(state(), "A a") << steps;
+  }
+  manager->move("b", all);
+  EXPECT_EQ(state(), "B: AB a");
+  manager->service.go_on_moving({});
+  manager.reset();
+  manager = std::make_unique<Manager>(scratch.file(), with_one_between());
+  EXPECT_EQ(state(), "M: ABM a");
+  manager->service.go_on_moving({});
+  EXPECT_EQ(state(), "R: ABM b");
+  manager->service.go_on_moving({});
+  EXPECT_EQ(state(), "BM b");
+}
+
+TEST(ServiceMoves, ATopologyWithoutASwitchThatIsToldFirstWaitsForItNoMore) {
+  const Scratch scratch;
+  Manager manager(scratch.file(), with_one_between());
+  manager.submit();
+  manager.move("b", {"L", "A", "B", "M", "R"});
+  manager.service.set_setup({{{.name = "a"}}, {}, two_ways(true)}, {});
+  EXPECT_EQ(manager.service.move()->waits_for(), "B");
+  manager.service.go_on_moving({});
+  EXPECT_EQ(manager.service.move()->waits_for(), "R");
+}
+
+// The old link closes when the switch has left it.
+TEST(ServiceMoves, C7_OfTwoLinksToOneParentBothAreOpenUntilTheSwitchHasMoved) {
+  const Scratch scratch;
+  config::Topology twice = two_ways(true);
+  twice.switches[3].parent = "B";
+  twice.switches[3].other_uplinks[0].parent_port = "x";
+  Manager manager(scratch.file(), twice);
+  manager.submit();
+  // Of R the way up, of B the open ports and the one of the job's child.
+  const auto sight = [&] {
+    std::string text = manager.told("R").jobs.at(0).parent->uplink + ": ";
+    for (const char* port : {"r", "x"})
+      if (manager.is_open("B", port)) text += port;
+    return text + ", hears " + manager.told("B").jobs.at(0).children.at(0).port;
+  };
+  EXPECT_EQ(sight(), "a: r, hears r");
+  for (int steps = 0; steps < 2; ++steps) {
+    manager.move("b");
+    if (steps > 0) manager.service.go_on_moving({});
+    manager.service.give_up_moving({});
+    EXPECT_EQ(sight(), "a: r, hears r");
+  }
+  manager.move("b");
+  EXPECT_EQ(manager.service.move()->waits_for(), "B");
+  EXPECT_EQ(sight(), "a: rx, hears r");
+  manager.service.go_on_moving({});
+  EXPECT_EQ(manager.service.move()->waits_for(), "R");
+  EXPECT_EQ(sight(), "b: rx, hears r");
+  manager.service.go_on_moving({});
+  EXPECT_EQ(sight(), "b: x, hears x");
+}
+
+// A has room for two jobs, and has them until R has left it.
+TEST(ServiceMoves, AJobThatComesDuringAMoveNeedsRoomOnBothWays) {
+  const Scratch scratch;
+  config::Topology narrow = two_ways(true);
+  narrow.switches[1].config.slots = 128;
+  Manager manager(scratch.file(), narrow);
+  const auto job = [&](const char* name) -> const Job& {
+    return manager.service.admission().jobs().at(name);
+  };
+  manager.submit();
+  manager.move("b");
+  manager.submit("two");
+  EXPECT_TRUE(job("two").admitted());
+  manager.submit("three");
+  EXPECT_FALSE(job("three").admitted());
+  EXPECT_THAT(job("three").waits_for, HasSubstr("slots at A"));
+  EXPECT_THAT(job("three").waits_for, HasSubstr(", while switch R moves from a to b"));
+  const auto now = manager.service.admit_now(
+      parse_job_request("tenant: a\njob: {name: pods, workers: 2, window: 64, members: "
+                        "[{rank: 0, worker: main}, {rank: 1, worker: w1}]}\n",
+                        "pods"),
+      "group", {});
+  EXPECT_EQ(now.id, 0u);
+  EXPECT_THAT(now.shortage, HasSubstr("while switch R moves"));
+  EXPECT_EQ(manager.told("A").jobs.size(), 2u);
+  EXPECT_EQ(manager.told("B").jobs.size(), 2u);
+  manager.service.cancel("two", {}, "asked");
+  manager.service.advance({});
+  EXPECT_TRUE(job("three").admitted()) << "its room is free on both";
+  manager.submit("four");
+  EXPECT_FALSE(job("four").admitted());
+  manager.service.go_on_moving({});
+  manager.service.go_on_moving({});
+  manager.service.advance({});
+  EXPECT_TRUE(job("four").admitted()) << "the move is over";
 }
 
 TEST(ServiceMoves, JobsHaveToFitAndTheirSwitchesToBeThere) {

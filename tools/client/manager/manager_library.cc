@@ -40,10 +40,11 @@ Json ask(const char* function, const Json& request) {
 }  // namespace
 
 Json call_manager(const manager::Target& target, const std::string& method, const Json& request,
-                  double timeout_s) {
-  return ask(
-      "tributary_manager_call",
-      with_target(target, {{"method", method}, {"request", request}, {"timeout_s", timeout_s}}));
+                  double timeout_s, int stop) {
+  return ask("tributary_manager_call", with_target(target, {{"method", method},
+                                                            {"request", request},
+                                                            {"timeout_s", timeout_s},
+                                                            {"stop_fd", stop}}));
 }
 
 Json wait_until_running(const manager::Target& target, const manager::Wanted& wanted,

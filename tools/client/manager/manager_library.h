@@ -13,10 +13,11 @@ namespace tributary::client {
 // The time for a call, in which a manager that cannot be reached is tried again.
 inline constexpr int kCallSeconds = 10;
 
-// The reply of a method of manager.proto, "Jobs.Submit". Throws manager::ManagerError,
-// std::invalid_argument for a target that makes no sense, and std::runtime_error.
+// The reply of a method of manager.proto, "Jobs.Submit". `stop`: the call ends once this descriptor
+// can be read; -1: none. Throws manager::ManagerError, std::invalid_argument for a target that
+// makes no sense, and std::runtime_error.
 Json call_manager(const manager::Target& target, const std::string& method, const Json& request,
-                  double timeout_s = kCallSeconds);
+                  double timeout_s = kCallSeconds, int stop = -1);
 
 // A Job of manager.proto, once every switch has it. Throws as call_manager().
 Json wait_until_running(const manager::Target& target, const manager::Wanted& wanted,
