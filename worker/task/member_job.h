@@ -15,8 +15,6 @@ namespace tributary::task {
 // Time of one try to join the task job. Workers that wait for main meet in between, so that one
 // that was restarted meanwhile finds them.
 inline constexpr Duration kSlice = Duration::seconds(10);
-// Time in which a worker that ends the task tells the others, and all of them tell main.
-inline constexpr Duration kTell = Duration::seconds(20);
 
 // Time for what may fail and be tried again. Not thread-safe.
 class Patience {

@@ -81,13 +81,17 @@ class TaskWorker {
   // fail().
   void close();
   // Tells the other workers and main why this worker ends the task, and leaves both jobs: they
-  // throw WorkerFailed with its rank and words. Waits for them, up to 40 s.
+  // throw WorkerFailed with its rank and words. Waits for the workers up to `patience`, and with
+  // them as long for main; not after a CommunicatorError by which it has given the others up.
   void fail(const std::string& why);
 
   [[nodiscard]] const std::optional<TaskRound>& last() const { return last_; }
   // For a restarted worker, that of the round which begins; else what it gave.
   [[nodiscard]] const std::optional<TaskArray>& state() const { return state_; }
   [[nodiscard]] bool final() const { return progress_ && progress_->final(); }
+  // The run's identity, which the names of its rounds have: the same on all members, also on those
+  // that are restarted. "" before receive().
+  [[nodiscard]] std::string run() const { return task_.empty() ? "" : run_; }
   // Why the switches did not take what this worker put by name, the last time; "": they took all.
   [[nodiscard]] const std::string& put_refusal() const { return put_refusal_; }
 
@@ -104,6 +108,8 @@ class TaskWorker {
   void close_round(TaskArray total, TaskArray parts, std::optional<double> norm,
                    std::vector<std::uint32_t> missing);
   // task_worker_meetings.cc
+  void tell_main();
+  void spend(task::Patience& patience);
   std::vector<task::Hello> meet_workers(const char* stage, task::Patience& patience);
   bool meet_main(const char* stage, task::Patience& patience);
   [[nodiscard]] task::Hello hello(const char* stage) const;
@@ -128,6 +134,7 @@ class TaskWorker {
   std::vector<std::byte> encoded_;
   std::optional<task::Manifest> manifest_;
   std::string task_;
+  std::string run_ = task::new_run();  // see task::run_of()
   // The round.
   std::optional<task::Progress> progress_;
   std::optional<TaskArray> array_;

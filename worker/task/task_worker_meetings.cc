@@ -23,18 +23,6 @@ std::vector<std::uint32_t> ranks_where(const std::vector<Hello>& hellos, auto co
   return ranks;
 }
 
-// One of the workers ends the task: all of them go to main, whose task job has their words then.
-void tell_main(task::MemberJob& job, const Hello& own) {
-  try {
-    job.leave();
-    task::exchange(job.join(task::kTell), own);
-    job.part();
-  } catch (const CommunicatorError&) {
-    // Main is not there.
-  }
-  job.leave();
-}
-
 }  // namespace
 
 Hello TaskWorker::hello(const char* stage) const {
@@ -46,7 +34,39 @@ Hello TaskWorker::hello(const char* stage) const {
   own.result = result_digest_;
   own.each = !task_.empty() && manifest_->keep == "worker";
   own.failed = ending_.why;
+  own.run = run_;
   return own;
+}
+
+// One of the workers ends the task: main, or its successor, reads why in the records of all.
+void TaskWorker::tell_main() {
+  for (Patience patience(options_.patience);;) {
+    try {
+      task_job_.leave();
+      task::exchange(task_job_.join(patience.left()), hello("rounds"));
+      task_job_.part();
+      return;
+    } catch (const CommunicatorError&) {
+      task_job_.leave();
+      try {
+        patience.spend();
+      } catch (const CommunicatorError&) {
+        return;  // main does not come
+      }
+    }
+  }
+}
+
+// Patience::spend(), which notes that the others did not come.
+void TaskWorker::spend(Patience& patience) {
+  try {
+    patience.spend();
+  } catch (const CommunicatorError& last) {
+    ending_.alone = dynamic_cast<const TaskError*>(&last) == nullptr &&
+                    last.reason() != wire::Reason::op_mismatch &&
+                    last.reason() != wire::Reason::overflow;
+    throw;
+  }
 }
 
 std::vector<Hello> TaskWorker::meet_workers(const char* stage, Patience& patience) {
@@ -59,18 +79,20 @@ std::vector<Hello> TaskWorker::meet_workers(const char* stage, Patience& patienc
         throw TaskError(task::text_of(mains) +
                         " of the sum job is main; its members are the workers alone");
       workers_ = static_cast<std::uint32_t>(hellos.size());
+      ending_.alone = false;
       if (const std::string failure = task::failure_in(hellos, " of the sum job");
           !failure.empty()) {
         ending_.over = true;
-        tell_main(task_job_, hello("rounds"));
+        tell_main();
         throw WorkerFailed(failure);
       }
+      run_ = task::run_of(hellos);
       share_task(comm, hellos);
       share_round(comm, hellos);
       return hellos;
     } catch (...) {
       sum_job_.leave();
-      patience.spend();
+      spend(patience);
     }
   }
 }
@@ -244,7 +266,7 @@ bool TaskWorker::meet_main(const char* stage, Patience& patience) {
     throw;
   } catch (...) {
     task_job_.leave();
-    patience.spend();
+    spend(patience);
   }
   return false;
 }
