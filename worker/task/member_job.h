@@ -25,6 +25,8 @@ class Patience {
   // Takes the exception that is handled now, an Again or a CommunicatorError. Throws it if no other
   // try has a chance, or the time is over; pauses otherwise.
   void spend();
+  // The same. Sets `alone` before it throws because the others did not come.
+  void spend(bool& alone);
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -21,7 +21,7 @@ struct Hello {
   std::string result;  // digest of its result
   bool each = false;   // every worker delivers a result of its own
   std::string failed;  // why it ends the task; "": it goes on
-  // Of a worker: its candidate for the run until the workers have met, then theirs (run_of()).
+  // A worker's candidate for the run until the workers have met, then theirs (run_of()).
   std::string run;
 };
 

@@ -156,7 +156,7 @@ const TaskRound& TaskWorker::next_round() {
       }
       sum_job_.leave();
       interrupt();
-      spend(patience);
+      patience.spend(ending_.alone);
       meet_workers("rounds", patience);
     }
   }

@@ -108,18 +108,13 @@ class TaskWorker {
   void close_round(TaskArray total, TaskArray parts, std::optional<double> norm,
                    std::vector<std::uint32_t> missing);
   // task_worker_meetings.cc
-  void tell_main();
-  void spend(task::Patience& patience);
   std::vector<task::Hello> meet_workers(const char* stage, task::Patience& patience);
   bool meet_main(const char* stage, task::Patience& patience);
   [[nodiscard]] task::Hello hello(const char* stage) const;
   void share_task(Communicator& comm, const std::vector<task::Hello>& hellos);
   void share_round(Communicator& comm, const std::vector<task::Hello>& hellos);
-  void give_task(Communicator& comm);
   void take_task(Communicator& comm, std::uint32_t root, bool by_name);
   std::string make_inbox(const task::Manifest& manifest, const std::string& identity);
-  [[nodiscard]] std::string why_refused(const task::Manifest& manifest,
-                                        const std::string& identity) const;
   void give_result(Communicator& comm, std::uint32_t main, const std::vector<task::Hello>& hellos);
   [[nodiscard]] std::vector<std::byte> encode_round() const;
   void adopt_round(std::span<const std::byte> blob);

@@ -23,6 +23,37 @@ std::vector<std::uint32_t> ranks_where(const std::vector<Hello>& hellos, auto co
   return ranks;
 }
 
+// One of the workers ends the task: main, or its successor, reads why in the records of all.
+void tell_main(task::MemberJob& job, Duration limit, const Hello& own) {
+  for (Patience patience(limit);;) {
+    try {
+      job.leave();
+      task::exchange(job.join(patience.left()), own);
+      job.part();
+      return;
+    } catch (const CommunicatorError&) {
+      job.leave();
+      try {
+        patience.spend();
+      } catch (const CommunicatorError&) {
+        return;  // main does not come
+      }
+    }
+  }
+}
+
+// Empty: the worker takes the task.
+std::string why_refused(const task::Manifest& manifest, const std::string& identity,
+                        const std::string& has, std::uint64_t memory_bytes) {
+  if (!has.empty() && has != identity)
+    return "this worker has task " + task::short_name(has) + ", and is offered " +
+           task::short_name(identity);
+  if (manifest.length > memory_bytes)
+    return "the task has " + std::to_string(manifest.length) + " bytes, and a worker takes " +
+           std::to_string(memory_bytes) + " into memory; allowed: a larger memory_bytes";
+  return "";
+}
+
 }  // namespace
 
 Hello TaskWorker::hello(const char* stage) const {
@@ -36,37 +67,6 @@ Hello TaskWorker::hello(const char* stage) const {
   own.failed = ending_.why;
   own.run = run_;
   return own;
-}
-
-// One of the workers ends the task: main, or its successor, reads why in the records of all.
-void TaskWorker::tell_main() {
-  for (Patience patience(options_.patience);;) {
-    try {
-      task_job_.leave();
-      task::exchange(task_job_.join(patience.left()), hello("rounds"));
-      task_job_.part();
-      return;
-    } catch (const CommunicatorError&) {
-      task_job_.leave();
-      try {
-        patience.spend();
-      } catch (const CommunicatorError&) {
-        return;  // main does not come
-      }
-    }
-  }
-}
-
-// Patience::spend(), which notes that the others did not come.
-void TaskWorker::spend(Patience& patience) {
-  try {
-    patience.spend();
-  } catch (const CommunicatorError& last) {
-    ending_.alone = dynamic_cast<const TaskError*>(&last) == nullptr &&
-                    last.reason() != wire::Reason::op_mismatch &&
-                    last.reason() != wire::Reason::overflow;
-    throw;
-  }
 }
 
 std::vector<Hello> TaskWorker::meet_workers(const char* stage, Patience& patience) {
@@ -83,7 +83,7 @@ std::vector<Hello> TaskWorker::meet_workers(const char* stage, Patience& patienc
       if (const std::string failure = task::failure_in(hellos, " of the sum job");
           !failure.empty()) {
         ending_.over = true;
-        tell_main();
+        tell_main(task_job_, options_.patience, hello("rounds"));
         throw WorkerFailed(failure);
       }
       run_ = task::run_of(hellos);
@@ -92,7 +92,7 @@ std::vector<Hello> TaskWorker::meet_workers(const char* stage, Patience& patienc
       return hellos;
     } catch (...) {
       sum_job_.leave();
-      spend(patience);
+      patience.spend(ending_.alone);
     }
   }
 }
@@ -105,27 +105,10 @@ void TaskWorker::share_task(Communicator& comm, const std::vector<Hello>& hellos
                       " has " + task::short_name(hellos[holders.front()].task) + ", rank " +
                       std::to_string(rank) + " has " + task::short_name(hellos[rank].task));
   if (holders.empty() || holders.size() == hellos.size()) return;
-  if (comm.rank() == holders.front())
-    give_task(comm);
-  else
-    take_task(comm, holders.front(), true);
-}
-
-void TaskWorker::give_task(Communicator& comm) {
+  if (comm.rank() != holders.front()) return take_task(comm, holders.front(), true);
   task::send_small(comm, encoded_);
   const std::uint64_t first = task::agree(comm, "", task::kNeedsNone);
   task::run(comm, comm.rank(), manifest_->length, manifest_->piece_bytes, {data(), nullptr}, first);
-}
-
-std::string TaskWorker::why_refused(const task::Manifest& manifest,
-                                    const std::string& identity) const {
-  if (!task_.empty() && task_ != identity)
-    return "this worker has task " + task::short_name(task_) + ", and is offered " +
-           task::short_name(identity);
-  if (manifest.length > options_.memory_bytes)
-    return "the task has " + std::to_string(manifest.length) + " bytes, and a worker takes " +
-           std::to_string(options_.memory_bytes) + " into memory; allowed: a larger memory_bytes";
-  return "";
 }
 
 // Empty: it is made. The others would wait for a worker that ends here.
@@ -147,7 +130,7 @@ void TaskWorker::take_task(Communicator& comm, std::uint32_t root, bool by_name)
   std::string refuse;
   try {
     manifest = task::parse_manifest(encoded);
-    refuse = why_refused(manifest, identity);
+    refuse = why_refused(manifest, identity, task_, options_.memory_bytes);
   } catch (const std::invalid_argument& error) {
     refuse = error.what();
   }
@@ -266,7 +249,7 @@ bool TaskWorker::meet_main(const char* stage, Patience& patience) {
     throw;
   } catch (...) {
     task_job_.leave();
-    spend(patience);
+    patience.spend(ending_.alone);
   }
   return false;
 }
