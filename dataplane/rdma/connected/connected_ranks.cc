@@ -50,10 +50,9 @@ std::size_t ConnectedRanks::table_bytes(const config::SwitchConfig& part) {
                       config::index_entries(part.jobs.size()) * config::kIndexEntryBytes;
   for (const config::JobConfig& job : part.jobs)
     if (job.rdma)
-      bytes += sizeof(JobRanks) +
-               connections_of(job) *
-                   (sizeof(Connection) + sizeof(Farewell) + SendSide::table_bytes(job.window) +
-                    OpWindow::table_bytes(job.window));
+      bytes += sizeof(JobRanks) + connections_of(job) * (sizeof(Connection) + sizeof(Farewell) +
+                                                         SendSide::table_bytes(job.window) +
+                                                         OpWindow::table_bytes(job.window));
   return bytes;
 }
 
