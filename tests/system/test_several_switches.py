@@ -1,4 +1,4 @@
-"""A2: one communicator over several switches, which share the work of every op."""
+"""A2, A3: one communicator over several switches, which share the work of every op."""
 
 import signal
 from pathlib import Path
