@@ -217,7 +217,7 @@ void Client::watch(const std::string& job, const std::function<bool(const std::s
   inside_->ask(true, timeout, [&](const auto& channel, Clock::time_point end) {
     grpc::ClientContext context;
     context.set_deadline(end);
-    const CancelOn cancel(stop, context);
+    const CancelOn cancel(inside_->stop, context);
     const auto stub = v1::Jobs::NewStub(channel);
     const auto reader = stub->Watch(&context, request);
     v1::Job reply;
