@@ -326,9 +326,8 @@ void Aggregation::end_rerouted(const UdpFrontEnd& next, const ConnectedRanks& ne
   send_outbox(now);
   ConnectedRanks& ranks = rdma_.connections();
   ranks.each([&](Connection& c) {
-    if (!c.waits_for_epoch() || next_ranks.keeps(ranks, c)) return;
-    c.why = wire::name_of(wire::Reason::configuration_changed);
-    end(c, now);
+    if (!next_ranks.keeps(ranks, c) && c.ends_outside_epoch(wire::Reason::configuration_changed))
+      end(c, now);
   });
 }
 
@@ -336,9 +335,7 @@ void Aggregation::shut_down(Instant now) {
   engine_.shut_down(outbox_);
   send_outbox(now);
   rdma_.connections().each([&](Connection& c) {
-    if (!c.waits_for_epoch()) return;
-    c.why = wire::name_of(wire::Reason::shutdown);
-    end(c, now);
+    if (c.ends_outside_epoch(wire::Reason::shutdown)) end(c, now);
   });
   if (!hosted_) return;
   hosted_->shut_down();

@@ -32,7 +32,7 @@ def main():
         with tributary.Task("main", job=job, state=options.state) as task:
             data = make_data(options.samples, options.features)
             task.distribute(data, DESCRIPTION, criterion=CRITERION, publish="gradient")
-            print(f"distributed {len(data)} bytes as {task.task}", flush=True)
+            print(f"distributed {len(data)} bytes as {task.run}", flush=True)
             result = task.result()
     except tributary.Error as error:
         sys.exit(f"main: {error}")

@@ -138,11 +138,9 @@ class Service {
   [[nodiscard]] bool sees_before(const std::string& node) const;
   // The port that the switch has open beside the one in use; empty: none.
   [[nodiscard]] std::string open_port_of(const std::string& node) const;
-  [[nodiscard]] std::vector<std::string> ahead_of(const Move& move) const;
   [[nodiscard]] Ways ways_with(const std::string& node, const std::string& uplink) const;
   [[nodiscard]] std::string trouble_since(const Admission& before) const;
   [[nodiscard]] std::set<std::string> needed_for(const Move& move) const;
-  [[nodiscard]] bool relays_jobs(const std::string& node) const;
   void load_job(const Entry& entry, Instant now, Admission& into) const;
   [[nodiscard]] std::vector<Write> differences() const;
   void forgive_old_refusals(Instant now);

@@ -29,6 +29,27 @@ void forget_gone(const config::Topology& topology, Move& move) {
   }
 }
 
+// The new parent, and the switches that gain jobs: any of them may refuse.
+std::vector<std::string> ahead_of(const Move& move, const Admission& admission) {
+  std::vector<std::string> ahead = {move.parent};
+  for (const auto& [name, job] : admission.jobs())
+    for (const auto& [node, need] : job.needs)
+      if (node != move.node && !job.needs_before.contains(node) &&
+          std::find(ahead.begin(), ahead.end(), node) == ahead.end())
+        ahead.push_back(node);
+  return ahead;
+}
+
+// Whether jobs may pass the switch that it has no part in.
+bool relays_jobs(const config::Topology& topology, const Admission& admission,
+                 const std::string& node) {
+  const auto at = config::find_switch(topology, node);
+  const auto& jobs = admission.jobs();
+  return at && !topology.switches[*at].aggregate &&
+         std::any_of(jobs.begin(), jobs.end(),
+                     [](const auto& job) { return job.second.admitted(); });
+}
+
 }  // namespace
 
 Service::Uplinks Service::uplinks_in(const std::map<std::string, Entry>& stored) {
@@ -86,22 +107,11 @@ bool Service::sees_before(const std::string& node) const {
   return std::find(move_->ahead.begin(), told, node) == told;
 }
 
-// Of a parent with two links to the switch that moves: it hears the switch by the old one until
-// the switch has moved, and has the new one open.
+// The port that a parent with two links to the switch that moves has open beside the old one, by
+// which it hears the switch until that has moved.
 std::string Service::open_port_of(const std::string& node) const {
   if (!move_ || node != move_->parent || parent_in(before_, move_->node) != node) return "";
   return topology_.switches[*config::find_switch(topology_, move_->node)].parent_port;
-}
-
-// The new parent, and the switches that gain jobs: any of them may refuse.
-std::vector<std::string> Service::ahead_of(const Move& move) const {
-  std::vector<std::string> ahead = {move.parent};
-  for (const auto& [name, job] : admission_.jobs())
-    for (const auto& [node, need] : job.needs)
-      if (node != move.node && !job.needs_before.contains(node) &&
-          std::find(ahead.begin(), ahead.end(), node) == ahead.end())
-        ahead.push_back(node);
-  return ahead;
 }
 
 Ways Service::ways_with(const std::string& node, const std::string& uplink) const {
@@ -140,15 +150,6 @@ std::set<std::string> Service::needed_for(const Move& move) const {
   return needed;
 }
 
-// Whether jobs may pass the switch that it has no part in.
-bool Service::relays_jobs(const std::string& node) const {
-  const auto at = config::find_switch(topology_, node);
-  const auto& jobs = admission_.jobs();
-  return at && !topology_.switches[*at].aggregate &&
-         std::any_of(jobs.begin(), jobs.end(),
-                     [](const auto& job) { return job.second.admitted(); });
-}
-
 void Service::use_uplink(const std::string& node, const std::string& uplink,
                          const std::set<std::string>& present, Instant now) {
   if (stale_) load(now);
@@ -171,7 +172,7 @@ void Service::use_uplink(const std::string& node, const std::string& uplink,
   const Admission before = admission_;
   go_back_to(stored_, {ways_with(node, uplink), move}, now);
   std::string trouble = move_ ? trouble_since(before) : "the switches would be no tree";
-  if (trouble.empty() && relays_jobs(node))
+  if (trouble.empty() && relays_jobs(topology_, admission_, node))
     trouble = "it aggregates nothing, so it cannot drain the jobs that pass it";
   for (const std::string& needed : needed_for(move))
     if (trouble.empty() && !present.contains(needed))
@@ -180,7 +181,7 @@ void Service::use_uplink(const std::string& node, const std::string& uplink,
     go_back_to(stored_, now);
     throw std::invalid_argument("switch " + node + " cannot move to " + uplink + ": " + trouble);
   }
-  move_->ahead = ahead_of(*move_);
+  move_->ahead = ahead_of(*move_, admission_);
   ++revision_;
   keep(now, true);
 }

@@ -57,7 +57,6 @@ def bed(monkeypatch):
     monkeypatch.setattr(task_jobs, "LINGER_S", 0.5)
     monkeypatch.setattr(task_jobs, "PAUSE_S", 0.001)
     monkeypatch.setattr("tributary._task.worker.SLICE_S", 1.0)
-    monkeypatch.setattr("tributary._task.worker.TELL_S", 20.0)
     return Bed(jobs)
 
 

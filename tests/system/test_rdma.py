@@ -63,8 +63,10 @@ def test_t19_a5_two_machines_by_rdma_and_a_host_by_udp_sum(rdma_bed):
             machine.process.wait_line("guest: ended 0", LIMIT_S)
     (row,) = bed.switch.show("qps")
     assert row["qp"] == 0x800001 and row["rx_sends"] > 0 and row["tx_sends"] > 0 and row["resent"] is None, row
-    kept = next(row["op"] for row in bed.switch.show("ops 1") if row["arrivals"] == "kept")
-    lines = bed.switch.show(f"op 1/{kept}")
+    ops = bed.switch.show("ops 1")
+    kept = [row["op"] for row in ops if row["arrivals"] == "kept"]
+    assert kept, ops
+    lines = bed.switch.show(f"op 1/{kept[0]}")
     assert {(*line["ranks"], line["by"]) for line in lines if line["what"] == "arrived"} == {
         (0, "udp"), (1, "rdma UD"), (2, "rdma UD")}, lines
     drops = {row["reason"]: row for row in bed.switch.show("drops")}

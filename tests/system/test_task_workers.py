@@ -175,9 +175,9 @@ def test_c4_rank_0_in_cpp_puts_sums_and_data_by_name(make_tree, tmp_path):
     line = json.loads((tmp_path / "1-4.json").read_text(encoding="ascii"))["line"]
     assert "got 3 of 3 pieces by name" in [event["what"] for event in line], line
     assert sum(row["hits"] for row in bed.show("B", "names")) > asked
-    task = json.loads((tmp_path / "state" / "task.json").read_text(encoding="ascii"))["task"][:12]
+    run = json.loads((tmp_path / "state" / "task.json").read_text(encoding="ascii"))["run"]
     for number, name in enumerate(("gradient/v=2", "gradient.state/v=2")):
-        get = bed.start(f"get{number}", [binary(bed.build, "tributary"), "get", f"/job/2/run={task}/{name}",
+        get = bed.start(f"get{number}", [binary(bed.build, "tributary"), "get", f"/job/2/run={run}/{name}",
                                          "--address", bed.address("main"), "-o", tmp_path / f"{number}.npy"], "main")
         ends_well([get])
         assert numpy.load(tmp_path / f"{number}.npy").shape == (5,)

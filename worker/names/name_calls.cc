@@ -56,7 +56,7 @@ void NameCalls::close() {
     closed_ = true;
   }
   take({});
-  client_.fail_all("this rank leaves the job");
+  fail("this rank leaves the job");
   publish();
 }
 

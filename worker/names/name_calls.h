@@ -31,6 +31,8 @@ class NameCalls {
   bool send(Transport& transport, Instant now);
   [[nodiscard]] Instant next_wakeup() const { return client_.next_wakeup(); }
   void publish();
+  // Ends the calls that have been taken.
+  void fail(const std::string& why) { client_.fail_all(why); }
   // Ends all calls, and those that come later.
   void close();
 

@@ -180,7 +180,9 @@ bool RdmaTransport::arm() {
 
 void RdmaTransport::wait(Duration limit) {
   const VerbsLibrary& verbs = ud_.library();
+  const bool was_sound = failure_.empty();
   if (!ready_.empty() || !arm()) return;
+  if (was_sound && !failure_.empty()) return;  // its owner is to see it now, and need not later
   std::array<pollfd, 2> fds = {{{.fd = ud_.events()->fd, .events = POLLIN, .revents = 0},
                                 {.fd = wake_.get(), .events = POLLIN, .revents = 0}}};
   const timespec pause{.tv_sec = limit.to_ns() / 1'000'000'000,

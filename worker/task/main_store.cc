@@ -59,6 +59,8 @@ MainStore::MainStore(std::filesystem::path folder) : folder_(std::move(folder)) 
   const json found = read_json(folder_, "task.json");
   if (const auto task = found.find("task"); task != found.end() && task->is_string())
     task_ = task->get<std::string>();
+  if (const auto run = found.find("run"); run != found.end() && run->is_string())
+    run_ = run->get<std::string>();
 }
 
 bool MainStore::expect(const std::string& task) const {
@@ -69,9 +71,10 @@ bool MainStore::expect(const std::string& task) const {
   return task_ == task;
 }
 
-void MainStore::distributed(const std::string& task) {
-  write("task.json", json{{"task", task}}.dump());
+void MainStore::distributed(const std::string& task, const std::string& run) {
+  write("task.json", json{{"task", task}, {"run", run}}.dump());
   task_ = task;
+  run_ = run;
 }
 
 void MainStore::keep(const std::string& task, const Blobs& blobs) {

@@ -20,10 +20,12 @@ class MainStore {
 
   // The task that has reached all workers; "": none has.
   [[nodiscard]] const std::string& task() const { return task_; }
+  // The run in which they got it.
+  [[nodiscard]] const std::string& run() const { return run_; }
   // True if that task has been distributed. Throws TaskError if the folder is another one's.
   [[nodiscard]] bool expect(const std::string& task) const;
   // All workers have it. Both writers throw TaskError where the folder cannot be written.
-  void distributed(const std::string& task);
+  void distributed(const std::string& task, const std::string& run);
   void keep(const std::string& task, const Blobs& blobs);
   // The kept result; empty: there is none.
   [[nodiscard]] Blobs kept() const;
@@ -34,6 +36,7 @@ class MainStore {
 
   std::filesystem::path folder_;
   std::string task_;
+  std::string run_;
 };
 
 }  // namespace tributary::task

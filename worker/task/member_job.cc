@@ -57,6 +57,16 @@ void Patience::spend() {
   std::this_thread::sleep_for(kPause);
 }
 
+void Patience::spend(bool& alone) {
+  try {
+    spend();
+  } catch (const CommunicatorError& last) {
+    alone = dynamic_cast<const TaskError*>(&last) == nullptr &&
+            last.reason() != wire::Reason::op_mismatch && last.reason() != wire::Reason::overflow;
+    throw;
+  }
+}
+
 Communicator& MemberJob::join(Duration timeout) {
   if (communicator_) return *communicator_;
   CommunicatorOptions options = options_;

@@ -15,8 +15,6 @@ namespace tributary::task {
 // Time of one try to join the task job. Workers that wait for main meet in between, so that one
 // that was restarted meanwhile finds them.
 inline constexpr Duration kSlice = Duration::seconds(10);
-// Time in which a worker that ends the task tells the others, and all of them tell main.
-inline constexpr Duration kTell = Duration::seconds(20);
 
 // Time for what may fail and be tried again. Not thread-safe.
 class Patience {
@@ -27,6 +25,8 @@ class Patience {
   // Takes the exception that is handled now, an Again or a CommunicatorError. Throws it if no other
   // try has a chance, or the time is over; pauses otherwise.
   void spend();
+  // The same. Sets `alone` before it throws because the others did not come.
+  void spend(bool& alone);
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "worker/task/task_error.h"
 
@@ -12,6 +13,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kRecordBytes = 2048;
+constexpr std::size_t kRunDigits = 12;
 constexpr std::size_t kMostReason = 280;  // bytes, of which JSON may write six for each
 
 std::vector<std::string> gather(Communicator& comm, const std::string& own) {
@@ -38,6 +40,7 @@ void read(const json& record, Hello& hello) {
   record.at("result").get_to(hello.result);
   record.at("each").get_to(hello.each);
   record.at("failed").get_to(hello.failed);
+  record.at("run").get_to(hello.run);
 }
 
 void read(const json& record, Answer& answer) {
@@ -62,17 +65,29 @@ std::vector<Record> exchange_as(Communicator& comm, const json& own) {
   return records;
 }
 
+// It goes into names.
+bool is_run(const std::string& run) {
+  return run.empty() || (run.size() == kRunDigits &&
+                         run.find_first_not_of("0123456789abcdef") == std::string::npos);
+}
+
 }  // namespace
 
 std::vector<Hello> exchange(Communicator& comm, const Hello& own) {
-  return exchange_as<Hello>(comm, {{"role", own.role},
-                                   {"stage", own.stage},
-                                   {"task", own.task},
-                                   {"begun", own.begun},
-                                   {"completed", own.completed},
-                                   {"result", own.result},
-                                   {"each", own.each},
-                                   {"failed", own.failed.substr(0, kMostReason)}});
+  auto hellos = exchange_as<Hello>(comm, {{"role", own.role},
+                                          {"stage", own.stage},
+                                          {"task", own.task},
+                                          {"begun", own.begun},
+                                          {"completed", own.completed},
+                                          {"result", own.result},
+                                          {"each", own.each},
+                                          {"failed", own.failed.substr(0, kMostReason)},
+                                          {"run", own.run}});
+  for (std::uint32_t rank = 0; rank < hellos.size(); ++rank)
+    if (!is_run(hellos[rank].run))
+      throw TaskError("rank " + std::to_string(rank) +
+                      " is no member of a task of this version: run '" + hellos[rank].run + "'");
+  return hellos;
 }
 
 std::vector<Answer> exchange(Communicator& comm, const Answer& own) {
@@ -88,6 +103,22 @@ std::uint32_t find_main(std::span<const Hello> hellos) {
   if (mains.size() == 1) return mains.front();
   if (mains.empty()) throw TaskError("no rank of the task job is main");
   throw TaskError(text_of(mains) + " of the task job all say that they are main; allowed: one");
+}
+
+std::string new_run() {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::random_device random;
+  std::string run;
+  while (run.size() < kRunDigits) run += kDigits[random() % 16];
+  return run;
+}
+
+std::string run_of(std::span<const Hello> hellos) {
+  const Hello* found = nullptr;
+  for (const Hello& one : hellos)
+    if (one.role == "worker" && (found == nullptr || (found->task.empty() && !one.task.empty())))
+      found = &one;
+  return found == nullptr ? "" : found->run;
 }
 
 std::string failure_in(std::span<const Hello> hellos, const std::string& job) {

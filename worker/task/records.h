@@ -21,12 +21,15 @@ struct Hello {
   std::string result;  // digest of its result
   bool each = false;   // every worker delivers a result of its own
   std::string failed;  // why it ends the task; "": it goes on
+  // A worker's candidate for the run until the workers have met, then theirs (run_of()).
+  std::string run;
 };
 
 // How a worker's part ends.
 struct Ending {
-  std::string why;    // it ends the task; "": it does not
-  bool over = false;  // main has the result, or knows why there is none
+  std::string why;     // it ends the task; "": it does not
+  bool over = false;   // main has the result, or knows why there is none
+  bool alone = false;  // the others did not come in time
 };
 
 // How a part of a meeting went for a member.
@@ -43,6 +46,12 @@ std::vector<Answer> exchange(Communicator& comm, const Answer& own);
 
 // Main's rank in the task job. Throws TaskError, on every rank, unless there is one.
 std::uint32_t find_main(std::span<const Hello> hellos);
+// A candidate for a run: 12 random hexadecimal digits.
+std::string new_run();
+// The run in which the workers of these records go on: that of the first which has the task, or
+// else of the first worker. So a restarted worker is in the others' run, and where all are
+// restarted, the run is a new one.
+std::string run_of(std::span<const Hello> hellos);
 // Names the ranks that end the task, each followed by `job`, and why; "": all go on.
 std::string failure_in(std::span<const Hello> hellos, const std::string& job = {});
 // The workers that send a result: the first, or each where each has its own. Throws TaskError, on

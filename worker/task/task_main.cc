@@ -51,7 +51,11 @@ TaskResult read_result(const task::Blobs& blobs) {
 }  // namespace
 
 TaskMain::TaskMain(CommunicatorOptions job, Duration patience, const std::string& state)
-    : job_(std::move(job), patience), patience_(patience), store_(state), task_(store_.task()) {
+    : job_(std::move(job), patience),
+      patience_(patience),
+      store_(state),
+      task_(store_.task()),
+      run_(store_.run()) {
   if (const auto kept = store_.kept(); !kept.empty()) result_ = read_result(kept);
 }
 
@@ -76,7 +80,7 @@ void TaskMain::distribute(std::span<const std::byte> data, const TaskStatement& 
   until_done(Patience(patience_), "task", [&](Communicator& comm, const auto& hellos) {
     give(comm, hellos, encoded, data, statement.piece_bytes);
   });
-  store_.distributed(task_);
+  store_.distributed(task_, run_);
 }
 
 TaskResult TaskMain::result(std::optional<Duration> timeout) {
@@ -97,6 +101,7 @@ void TaskMain::until_done(Patience patience, const char* stage, const Step& step
       Communicator& comm = job_.join(patience.left());
       const auto hellos = task::exchange(comm, own);
       task::find_main(hellos);
+      run_ = task::run_of(hellos);
       const std::string failure = task::failure_in(hellos);
       if (failure.empty()) step(comm, hellos);
       job_.part();

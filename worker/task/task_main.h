@@ -63,7 +63,12 @@ class TaskMain {
   void distribute(std::span<const std::byte> data, const TaskStatement& statement);
   // Waits for the workers' result, and acknowledges it, once it is in the `state` folder. None: as
   // long as the rounds take. Throws WorkerFailed where a worker says that it ends, or leaves.
+  // Workers that are killed, or hang, for good say nothing: then the timeout alone ends the wait.
   TaskResult result(std::optional<Duration> timeout = std::nullopt);
+  // The run's identity, which the names of its rounds have: the same on all members. "" before the
+  // workers have the task; on a main without a folder that follows another one, before their
+  // result.
+  [[nodiscard]] const std::string& run() const { return run_; }
 
  private:
   using Step = std::function<void(Communicator&, const std::vector<task::Hello>&)>;
@@ -76,6 +81,7 @@ class TaskMain {
   Duration patience_;
   task::MainStore store_;
   std::string task_;  // identity; "": not known
+  std::string run_;
   std::optional<TaskResult> result_;
 };
 

@@ -56,12 +56,13 @@ void TaskWorker::put(const char* suffix, std::uint32_t round, const TaskArray& a
   try {
     Communicator& comm = sum_job_.join(task::kSlice);
     if (comm.rank() != 0) return;
-    comm.put("/job/" + std::to_string(options_.sums.job) + "/run=" + task::short_name(task_) + "/" +
+    comm.put("/job/" + std::to_string(options_.sums.job) + "/run=" + run_ + "/" +
                  manifest_->publish + suffix + "/v=" + std::to_string(round),
              task::to_npy(array));
   } catch (const CommunicatorError& error) {
     put_refusal_ = error.what();
-    // Another run of this task has given these names: readers must not get some of either.
+    // It has the array of the same round before that was done again: readers must not get some of
+    // either.
     if (error.reason() == wire::Reason::name_taken) manifest_->publish.clear();
   }
 }
@@ -155,7 +156,7 @@ const TaskRound& TaskWorker::next_round() {
       }
       sum_job_.leave();
       interrupt();
-      patience.spend();
+      patience.spend(ending_.alone);
       meet_workers("rounds", patience);
     }
   }
@@ -220,10 +221,10 @@ void TaskWorker::close() {
 void TaskWorker::fail(const std::string& why) {
   sum_job_.leave();  // ends the others' ops, so that they come to the meeting
   interrupt();
-  if (!ending_.over) {
+  if (!ending_.over && !ending_.alone) {
     ending_.why = why.empty() ? "without a word" : why;
     try {
-      Patience patience(task::kTell);
+      Patience patience(options_.patience);
       meet_workers("rounds", patience);
     } catch (const CommunicatorError&) {
       // A WorkerFailed that names this one: they know. Or they are not there.

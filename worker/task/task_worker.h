@@ -81,13 +81,17 @@ class TaskWorker {
   // fail().
   void close();
   // Tells the other workers and main why this worker ends the task, and leaves both jobs: they
-  // throw WorkerFailed with its rank and words. Waits for them, up to 40 s.
+  // throw WorkerFailed with its rank and words. Waits for the workers up to `patience`, and with
+  // them as long for main; not after a CommunicatorError by which it has given the others up.
   void fail(const std::string& why);
 
   [[nodiscard]] const std::optional<TaskRound>& last() const { return last_; }
   // For a restarted worker, that of the round which begins; else what it gave.
   [[nodiscard]] const std::optional<TaskArray>& state() const { return state_; }
   [[nodiscard]] bool final() const { return progress_ && progress_->final(); }
+  // The run's identity, which the names of its rounds have: the same on all members, also on those
+  // that are restarted. "" before receive().
+  [[nodiscard]] std::string run() const { return task_.empty() ? "" : run_; }
   // Why the switches did not take what this worker put by name, the last time; "": they took all.
   [[nodiscard]] const std::string& put_refusal() const { return put_refusal_; }
 
@@ -109,11 +113,8 @@ class TaskWorker {
   [[nodiscard]] task::Hello hello(const char* stage) const;
   void share_task(Communicator& comm, const std::vector<task::Hello>& hellos);
   void share_round(Communicator& comm, const std::vector<task::Hello>& hellos);
-  void give_task(Communicator& comm);
   void take_task(Communicator& comm, std::uint32_t root, bool by_name);
   std::string make_inbox(const task::Manifest& manifest, const std::string& identity);
-  [[nodiscard]] std::string why_refused(const task::Manifest& manifest,
-                                        const std::string& identity) const;
   void give_result(Communicator& comm, std::uint32_t main, const std::vector<task::Hello>& hellos);
   [[nodiscard]] std::vector<std::byte> encode_round() const;
   void adopt_round(std::span<const std::byte> blob);
@@ -128,6 +129,7 @@ class TaskWorker {
   std::vector<std::byte> encoded_;
   std::optional<task::Manifest> manifest_;
   std::string task_;
+  std::string run_ = task::new_run();  // see task::run_of()
   // The round.
   std::optional<task::Progress> progress_;
   std::optional<TaskArray> array_;

@@ -23,16 +23,35 @@ std::vector<std::uint32_t> ranks_where(const std::vector<Hello>& hellos, auto co
   return ranks;
 }
 
-// One of the workers ends the task: all of them go to main, whose task job has their words then.
-void tell_main(task::MemberJob& job, const Hello& own) {
-  try {
-    job.leave();
-    task::exchange(job.join(task::kTell), own);
-    job.part();
-  } catch (const CommunicatorError&) {
-    // Main is not there.
+// One of the workers ends the task: main, or its successor, reads why in the records of all.
+void tell_main(task::MemberJob& job, Duration limit, const Hello& own) {
+  for (Patience patience(limit);;) {
+    try {
+      job.leave();
+      task::exchange(job.join(patience.left()), own);
+      job.part();
+      return;
+    } catch (const CommunicatorError&) {
+      job.leave();
+      try {
+        patience.spend();
+      } catch (const CommunicatorError&) {
+        return;  // main does not come
+      }
+    }
   }
-  job.leave();
+}
+
+// Empty: the worker takes the task.
+std::string why_refused(const task::Manifest& manifest, const std::string& identity,
+                        const std::string& has, std::uint64_t memory_bytes) {
+  if (!has.empty() && has != identity)
+    return "this worker has task " + task::short_name(has) + ", and is offered " +
+           task::short_name(identity);
+  if (manifest.length > memory_bytes)
+    return "the task has " + std::to_string(manifest.length) + " bytes, and a worker takes " +
+           std::to_string(memory_bytes) + " into memory; allowed: a larger memory_bytes";
+  return "";
 }
 
 }  // namespace
@@ -46,6 +65,7 @@ Hello TaskWorker::hello(const char* stage) const {
   own.result = result_digest_;
   own.each = !task_.empty() && manifest_->keep == "worker";
   own.failed = ending_.why;
+  own.run = run_;
   return own;
 }
 
@@ -59,18 +79,20 @@ std::vector<Hello> TaskWorker::meet_workers(const char* stage, Patience& patienc
         throw TaskError(task::text_of(mains) +
                         " of the sum job is main; its members are the workers alone");
       workers_ = static_cast<std::uint32_t>(hellos.size());
+      ending_.alone = false;
       if (const std::string failure = task::failure_in(hellos, " of the sum job");
           !failure.empty()) {
         ending_.over = true;
-        tell_main(task_job_, hello("rounds"));
+        tell_main(task_job_, options_.patience, hello("rounds"));
         throw WorkerFailed(failure);
       }
+      run_ = task::run_of(hellos);
       share_task(comm, hellos);
       share_round(comm, hellos);
       return hellos;
     } catch (...) {
       sum_job_.leave();
-      patience.spend();
+      patience.spend(ending_.alone);
     }
   }
 }
@@ -83,27 +105,10 @@ void TaskWorker::share_task(Communicator& comm, const std::vector<Hello>& hellos
                       " has " + task::short_name(hellos[holders.front()].task) + ", rank " +
                       std::to_string(rank) + " has " + task::short_name(hellos[rank].task));
   if (holders.empty() || holders.size() == hellos.size()) return;
-  if (comm.rank() == holders.front())
-    give_task(comm);
-  else
-    take_task(comm, holders.front(), true);
-}
-
-void TaskWorker::give_task(Communicator& comm) {
+  if (comm.rank() != holders.front()) return take_task(comm, holders.front(), true);
   task::send_small(comm, encoded_);
   const std::uint64_t first = task::agree(comm, "", task::kNeedsNone);
   task::run(comm, comm.rank(), manifest_->length, manifest_->piece_bytes, {data(), nullptr}, first);
-}
-
-std::string TaskWorker::why_refused(const task::Manifest& manifest,
-                                    const std::string& identity) const {
-  if (!task_.empty() && task_ != identity)
-    return "this worker has task " + task::short_name(task_) + ", and is offered " +
-           task::short_name(identity);
-  if (manifest.length > options_.memory_bytes)
-    return "the task has " + std::to_string(manifest.length) + " bytes, and a worker takes " +
-           std::to_string(options_.memory_bytes) + " into memory; allowed: a larger memory_bytes";
-  return "";
 }
 
 // Empty: it is made. The others would wait for a worker that ends here.
@@ -125,7 +130,7 @@ void TaskWorker::take_task(Communicator& comm, std::uint32_t root, bool by_name)
   std::string refuse;
   try {
     manifest = task::parse_manifest(encoded);
-    refuse = why_refused(manifest, identity);
+    refuse = why_refused(manifest, identity, task_, options_.memory_bytes);
   } catch (const std::invalid_argument& error) {
     refuse = error.what();
   }
@@ -244,7 +249,7 @@ bool TaskWorker::meet_main(const char* stage, Patience& patience) {
     throw;
   } catch (...) {
     task_job_.leave();
-    patience.spend();
+    patience.spend(ending_.alone);
   }
   return false;
 }

@@ -50,9 +50,9 @@ std::size_t ConnectedRanks::table_bytes(const config::SwitchConfig& part) {
                       config::index_entries(part.jobs.size()) * config::kIndexEntryBytes;
   for (const config::JobConfig& job : part.jobs)
     if (job.rdma)
-      bytes += sizeof(JobRanks) +
-               connections_of(job) * (sizeof(Connection) + SendSide::table_bytes(job.window) +
-                                      OpWindow::table_bytes(job.window));
+      bytes += sizeof(JobRanks) + connections_of(job) * (sizeof(Connection) + sizeof(Farewell) +
+                                                         SendSide::table_bytes(job.window) +
+                                                         OpWindow::table_bytes(job.window));
   return bytes;
 }
 
@@ -88,6 +88,7 @@ ConnectedRanks::ConnectedRanks(const config::SwitchConfig& config, const config:
     mtus_[i] = config.ports[i].mtu;
   for (JobRanks& job : jobs_) by_id_.insert(job.config.id, &job);
   by_qpn_.resize(index_size(count(part)));
+  farewells_.reserve(count(part));
 }
 
 Connection* ConnectedRanks::find(std::uint32_t qpn) const {
@@ -202,6 +203,7 @@ void ConnectedRanks::accept(const Asked& asked, const wire::CmRequest& request,
                             const Endpoint::Parts& from, Instant now) {
   Connection& c = *asked.connection;
   JobRanks& job = *by_id_.find(c.job);
+  if (c.state == Connection::State::ending) add(farewell_of(c));
   c.qpn = draw_qpn();
   c.remote_qpn = request.qpn;
   c.remote_id = request.id;
@@ -275,7 +277,11 @@ bool ConnectedRanks::keeps(const ConnectedRanks& before, const Connection& conne
 void ConnectedRanks::make_room_for(const ConnectedRanks& before) {
   std::size_t ranks = 0;
   for (const JobRanks& job : before.jobs_) ranks += job.ranks.size();
-  farewells_.reserve(std::max(ranks, before.farewells_.capacity()));
+  farewells_.reserve(std::max(farewells_.capacity() + ranks, before.farewells_.capacity()));
+}
+
+void ConnectedRanks::add(const Farewell& farewell) {
+  if (farewells_.size() < farewells_.capacity()) farewells_.push_back(farewell);
 }
 
 void ConnectedRanks::adopt(ConnectedRanks& before) {
@@ -285,13 +291,10 @@ void ConnectedRanks::adopt(ConnectedRanks& before) {
     JobRanks* const old = before.by_id_.find(job.config.id);
     if (old != nullptr && old->config == job.config) std::swap(job.ranks, old->ranks);
   }
-  const auto carry = [&](const Farewell& f) {
-    if (farewells_.size() < farewells_.capacity()) farewells_.push_back(f);
-  };
   before.each([&](const Connection& c) {
-    if (c.state == Connection::State::ending) carry(farewell_of(c));
+    if (c.state == Connection::State::ending) add(farewell_of(c));
   });
-  for (const Farewell& f : before.farewells_) carry(f);
+  for (const Farewell& f : before.farewells_) add(f);
   index();
 }
 

@@ -115,6 +115,9 @@ class ConnectedRanks {
     return {c.peer, {c.nonce, c.qpn, c.remote_id}, c.remote_qpn, c.tries, c.why, c.timer};
   }
   static wire::Mad disconnect(const Farewell& farewell);
+  // Where ranks go and come faster than farewells end, what is too much is said no more: those
+  // ranks hear nothing, and find it out by their own retries.
+  void add(const Farewell& farewell);
   Refusal object(const wire::CmRequest& request, const wire::WindowRequest& asked,
                  std::uint16_t ingress, JobRanks*& job) const;
   [[nodiscard]] WindowTerms terms_for(const JobRanks& job, const wire::WindowRequest& asked) const;

@@ -122,9 +122,13 @@ struct Connection {
 
   [[nodiscard]] bool is_unreliable() const { return transport == wire::RoceTransport::uc; }
   [[nodiscard]] bool is_open() const { return state != State::free && state != State::ending; }
-  // It has no epoch yet whose end it would be told.
-  [[nodiscard]] bool waits_for_epoch() const {
-    return state == State::replied || state == State::joining;
+  // It has no epoch yet, or no more, whose end it would be told. Returns false, or says why it
+  // ends.
+  bool ends_outside_epoch(wire::Reason reason) {
+    if (state == State::failed) return true;
+    if (state != State::replied && state != State::joining) return false;
+    why = wire::name_of(reason);
+    return true;
   }
   // True once the engine knows of it.
   [[nodiscard]] bool has_joined() const {

@@ -35,6 +35,45 @@ TEST_F(ConnectedRepairTest, A5_AnEndIsSaidAgainUntilTheRankConfirmsIt) {
   EXPECT_EQ(disconnects(Duration::seconds(5)), 0u);
 }
 
+TEST_F(ConnectedRepairTest, A5_SoItIsWhenTheRankHasComeAnew) {
+  start(connected_config());
+  run();
+  sw->inject(1, ranks[1].frame(ranks[1].header(wire::PacketType::leave), {}, {}));
+  settle();
+  ASSERT_TRUE(has_disconnected());
+  const RcRank before = *rc;
+  rc->id += 1;
+  rc->qpn += 1;
+  ASSERT_NO_FATAL_FAILURE(connect());
+  EXPECT_EQ(disconnects(Duration::ms(100)), 1u) << "of the connection before";
+  inject(before.to_switch(wire::CmAttribute::drep));
+  EXPECT_EQ(disconnects(Duration::ms(500)), 0u);
+  ASSERT_NE(connection(), nullptr);
+  EXPECT_EQ(connection()->remote_id, rc->id);
+}
+
+// It has failed, and nothing has been said of that yet.
+TEST_F(ConnectedRepairTest, A5_SoItIsWhenARankFailsAsTheSwitchChangesOrEnds) {
+  for (const bool ends : {false, true}) {
+    auto config = config_with_room();
+    start(config);
+    run();
+    pass(Duration::ms(5));  // connections are looked at again in a millisecond
+    rc->id += 1;
+    sw->inject(0, rc->req());
+    sw->turn();
+    ASSERT_EQ(connection()->state, Connection::State::failed) << "its other end has begun anew";
+    config.jobs[0].window = 8;
+    if (ends)
+      sw->packet_loop().shut_down(sw->now);
+    else
+      sw->reload(config);
+    EXPECT_EQ(disconnects(Duration::ms(20)), 1u);
+    EXPECT_EQ(disconnects(Duration::ms(140)), 1u);
+    ranks.clear();
+  }
+}
+
 // The job is another one by then, or there is none.
 TEST_F(ConnectedRepairTest, A5_SoItIsWhenItsJobHasChanged) {
   for (const bool goes : {false, true}) {

@@ -107,7 +107,7 @@ TEST_F(RdmaQueuePairTest, AnIdleThreadSeesASendInError) {
   const auto bytes = packet();
   const Datagram datagram{.head = bytes, .payload = {}};
   rdma->send(std::span(&datagram, 1));
-  rdma->wait(Duration());
+  rdma->wait(Duration::seconds(100'000));  // it returns at once
   EXPECT_THAT(rdma->failure(), HasSubstr("work completion status 1"));
 }
 
@@ -125,6 +125,12 @@ TEST_F(RdmaQueuePairTest, ACommunicatorFailsForIt) {
   ASSERT_TRUE(progress.join_failure());
   EXPECT_THAT(progress.join_failure()->text,
               HasSubstr("job 1: rdma transport: queue pair 17 of fake0 is in error"));
+  const auto call = std::make_shared<NameCall>();
+  call->name = "/job/1/run=1/grad/v=1";
+  progress.submit(call);
+  progress.turn(now);
+  ASSERT_TRUE(call->done) << "and what is asked by name, too";
+  EXPECT_THAT(call->failure->text, HasSubstr("queue pair 17 of fake0 is in error"));
   const std::size_t posted = device_.receives_posted();
   for (int turns = 0; turns < 100; ++turns) progress.turn(now = now + Duration::ms(1));
   EXPECT_EQ(device_.receives_posted(), posted);

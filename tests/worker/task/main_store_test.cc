@@ -17,6 +17,7 @@ using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
 const std::string kTask(64, 'a');
+const std::string kRun = "0123456789ab";
 
 class MainStoreTest : public ::testing::Test {
  protected:
@@ -48,24 +49,25 @@ TEST_F(MainStoreTest, C3ASuccessorKnowsTheTaskAndTheResult) {
   {
     MainStore first(folder);
     EXPECT_FALSE(first.expect(kTask));
-    first.distributed(kTask);
+    first.distributed(kTask, kRun);
     first.keep(kTask, blobs);
   }
   const MainStore second(folder);
   EXPECT_EQ(second.task(), kTask);
+  EXPECT_EQ(second.run(), kRun);
   EXPECT_TRUE(second.expect(kTask));
   EXPECT_EQ(second.kept(), blobs);
 }
 
 TEST_F(MainStoreTest, AFolderIsForOneTask) {
-  MainStore(folder).distributed(kTask);
+  MainStore(folder).distributed(kTask, kRun);
   EXPECT_THAT(refusal([&] { (void)MainStore(folder).expect(std::string(64, 'b')); }),
               HasSubstr("is of task aaaaaaaaaaaa, and this is bbbbbbbbbbbb"));
 }
 
 TEST_F(MainStoreTest, WithoutAFolderNothingIsKept) {
   MainStore store("");
-  store.distributed(kTask);
+  store.distributed(kTask, kRun);
   store.keep(kTask, {{std::byte{1}}});
   EXPECT_TRUE(store.expect(kTask));
   EXPECT_TRUE(store.kept().empty());
@@ -86,7 +88,7 @@ TEST_F(MainStoreTest, DamagedFilesAreNamed) {
 TEST_F(MainStoreTest, AFolderThatCannotBeWrittenIsAnError) {
   MainStore store(folder);
   fs::create_directory(folder / "task.json.new");
-  EXPECT_THAT(refusal([&] { store.distributed(kTask); }),
+  EXPECT_THAT(refusal([&] { store.distributed(kTask, kRun); }),
               HasSubstr("task.json.new: Is a directory"));
   EXPECT_EQ(store.task(), "");
 }

@@ -50,6 +50,20 @@ TEST(TaskRecords, WorkersThatFailAreNamedWithTheirWords) {
       "sample");
 }
 
+// Names of a run never are those of another one, and a restarted worker goes on with the others'.
+TEST(TaskRecords, WorkersAgreeOnTheirRun) {
+  auto hellos = hellos_of({"main", "worker", "worker", "worker"});
+  for (Hello& one : hellos) one.run = one.role == "main" ? "" : new_run();
+  EXPECT_EQ(hellos[1].run.size(), 12u);
+  EXPECT_NE(hellos[1].run, hellos[2].run);
+  EXPECT_EQ(run_of(hellos), hellos[1].run);
+  hellos[2].task = hellos[3].task = "aa";
+  EXPECT_EQ(run_of(hellos), hellos[2].run);
+  hellos[0].task = "aa";  // main's is none of a run
+  EXPECT_EQ(run_of(hellos), hellos[2].run);
+  EXPECT_EQ(run_of({}), "");
+}
+
 TEST(TaskRecords, WorkersThatDisagreeSendNoResult) {
   auto hellos = hellos_of({"main", "worker", "worker"});
   hellos[1].result = hellos[2].result = "aa";

@@ -12,9 +12,8 @@ from .errors import Again, TaskError
 SLICE_S = 10.0
 # Seconds that a member stays for others that may have lost the last result.
 LINGER_S = 5.0
-# Seconds in which a worker that ends the task tells the others, and all of them tell main; more than
-# a slice, after which workers that wait for main meet again.
-TELL_S = 2 * SLICE_S
+# Seconds after which a worker that still tells others why it ends says that it does.
+WARN_S = 5.0
 _LONGEST_S = 1e6
 _MOST_MISMATCHES = 3
 # Between two tries, so that a switch that refuses at once is not flooded.
@@ -55,6 +54,13 @@ class Patience:
         if self._end is not None and time.monotonic() >= self._end:
             raise self._last or TaskError(f"the members did not agree in time: {error}")
         time.sleep(PAUSE_S)
+
+
+def is_told(error):
+    """Whether a member that ends by this exception can tell the others: they are there."""
+    if isinstance(error, Error) and not isinstance(error, (TaskError, OverflowError)):
+        return getattr(error, "reason", None) == "op-mismatch"
+    return isinstance(error, (Exception, SystemExit, KeyboardInterrupt))
 
 
 def _is_final(error):

@@ -20,7 +20,7 @@ class Main:
     def __init__(self, job, patience, state, status):
         self._job, self._patience, self._status = job, patience, status
         self._store = Store(state)
-        self.task = self._store.task
+        self.task, self.run = self._store.task, self._store.run
         self._result = self._store.result()
 
     def distribute(self, data, metadata, criterion, keep, piece_bytes, publish, cache):
@@ -40,7 +40,7 @@ class Main:
             hello = Hello(MAIN, TASK, task=self.task)
             self._until_done(Patience(self._patience, self._status), hello,
                              lambda comm, hellos: self._give(comm, hellos, encoded, source))
-            self._store.distributed(self.task)
+            self._store.distributed(self.task, self.run)
             self._status.event("all workers have the task", state="waits")
         finally:
             source.close()
@@ -78,7 +78,8 @@ class Main:
                 comm = self._job.join(patience.left())
                 self._status.joined(comm.rank)
                 hellos = exchange(comm, hello)
-                meeting.find_main(hellos)
+                main = meeting.find_main(hellos)
+                self.run = meeting.run_of(hellos[:main] + hellos[main + 1 :])
                 failure = meeting.failure_in(hellos)
                 if failure is None:
                     step(comm, hellos)

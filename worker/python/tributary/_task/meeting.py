@@ -38,6 +38,13 @@ def failure_in(hellos, job=""):
     return WorkerFailed(said, failures)
 
 
+def run_of(workers):
+    """The run that all of these go on in, by their records: that of the first which has the task, or
+    else of the first. So a restarted worker is in the others' run, and where all are restarted, the run
+    is a new one. Workers that are in the task job at once were in the same meeting before."""
+    return next((hello.run for hello in workers if hello.task), workers[0].run if workers else "")
+
+
 def need_same_workers(hellos, workers):
     """TaskError, on every worker, unless the task job has main and the sum job's workers."""
     if len(hellos) != workers + 1:

@@ -1,10 +1,10 @@
 """A task's sums and states under names, for readers outside of the job and for the curious.
 
-Rank 0 of the sum job puts them: all ranks hold the same bits. The names have the task's identity as
-their run, so a restarted job goes on with them, and putting the same round again changes nothing.
-Where a name has another array, of an earlier run of the same task, nothing more is put, as long as
-this process lives. Names that have expired tell nothing, nor does a rank 0 that was restarted behind
-the earlier run's last round know: where readers must never find two runs, each has metadata of its own.
+Rank 0 of the sum job puts them: all ranks hold the same bits. The names have an identity of the run,
+which the workers agree on when they get the task and keep for as long as one of them lives
+(meeting.run_of()). So no two runs share a name, and a worker that is restarted goes on with the names.
+A round that was done again, since rank 0 died before the others had its sum, may have another sum, in
+another order of addition: then nothing more is put.
 """
 
 import warnings
@@ -18,14 +18,14 @@ _LIMIT_S = 10.0
 class Publisher:
     """tensor: the name that the manifest states, "" for none. Not thread-safe."""
 
-    def __init__(self, tensor, task, status):
-        self._tensor, self._run, self._status = tensor, task[:12], status
+    def __init__(self, tensor, run, status):
+        self._tensor, self._run, self._status = tensor, run, status
         self._told = set()
-        self._taken = False  # an earlier run of this task has the names
+        self._taken = False  # a name has another array
 
     @property
     def wanted(self):
-        """Whether the task states a name, and it is this run's to give."""
+        """Whether the task states a name, and it has this run's arrays alone."""
         return bool(self._tensor) and not self._taken
 
     def put(self, comm, suffix, number, array):
@@ -41,9 +41,8 @@ class Publisher:
             reason = getattr(error, "reason", None)
             if reason == "name-taken":
                 self._taken = True
-                error = (f"{error}: an earlier run of this task gave them, and readers get its arrays until "
-                         "they expire; later rounds are not published either; allowed: other metadata, such as "
-                         "the number of the run, which makes other names")
+                error = (f"{error}: it has the array of the same round before that was done again; later "
+                         "rounds are not published either")
             if reason not in self._told:
                 self._told.add(reason)
                 self._status.event(f"could not publish {name}: {error}")

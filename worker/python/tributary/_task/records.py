@@ -5,6 +5,7 @@ members of a job see the same list of records, so that each may decide alone wha
 """
 
 import json
+import re
 from dataclasses import asdict, dataclass, fields
 
 import numpy as np
@@ -14,6 +15,7 @@ from .errors import TaskError
 RECORD_BYTES = 2048
 _MOST_REASON = 300  # characters
 _MOST_REASON_BYTES = 1600  # as JSON writes them, twelve bytes for some
+_RUN = re.compile(r"([0-9a-f]{12})?\Z")
 MAIN, WORKER = "main", "worker"
 TASK, ROUNDS, RESULT = "task", "rounds", "result"
 
@@ -25,7 +27,8 @@ class Hello:
     role: main or worker. stage: what it is about: to give or get the task, rounds, the result.
     task: identity of the task that it has, "" if none.
     begun, completed: rounds. result: digest of its result. each: every worker delivers a result of
-    its own. failed: why it ends the task, "" while it goes on."""
+    its own. failed: why it ends the task, "" while it goes on. run: of a worker, its candidate for the
+    run until the workers have met, then theirs (meeting.run_of())."""
 
     role: str
     stage: str
@@ -35,11 +38,14 @@ class Hello:
     result: str = ""
     each: bool = False
     failed: str = ""
+    run: str = ""
 
     def __post_init__(self):
         _check_types(self)
         if self.role not in (MAIN, WORKER) or self.stage not in (TASK, ROUNDS, RESULT):
             raise ValueError(f"role '{self.role}', stage '{self.stage}'")
+        if not _RUN.match(self.run):
+            raise ValueError(f"run '{self.run}'")
 
 
 @dataclass(frozen=True)

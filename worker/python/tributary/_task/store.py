@@ -1,6 +1,6 @@
 """Main's memory between two processes: a folder with the task's identity, and its result.
 
-    task.json    {"task": identity}      the task has reached all workers
+    task.json    {"task": identity, "run": …}    the task has reached all workers
     result.json  {"task": …, "parts": n, "sizes": […]}; result.bin has the parts' bytes
 
 Files appear whole or not at all. One folder is for one task.
@@ -21,7 +21,8 @@ class Store:
         self._folder = None if folder is None else Path(folder)
         if self._folder is not None:
             self._folder.mkdir(parents=True, exist_ok=True)
-        self.task = self._read("task.json").get("task", "")
+        found = self._read("task.json")
+        self.task, self.run = found.get("task", ""), found.get("run", "")
 
     def expect(self, task):
         """Whether that task has been distributed; TaskError if the folder is another one's."""
@@ -30,10 +31,10 @@ class Store:
                             "data, metadata or criterion; allowed: the same, or another folder")
         return self.task == task
 
-    def distributed(self, task):
+    def distributed(self, task, run):
         """Notes that all workers have it."""
-        self._write("task.json", json.dumps({"task": task}).encode())
-        self.task = task
+        self._write("task.json", json.dumps({"task": task, "run": run}).encode())
+        self.task, self.run = task, run
 
     def keep(self, task, blobs):
         """Keeps a result."""

@@ -2,8 +2,8 @@
 
 from . import pieces
 from .criterion import norm
-from .errors import Error, TaskError, WrongRole
-from .jobs import Job
+from .errors import WrongRole
+from .jobs import Job, is_told
 from .main import Main
 from .records import MAIN, WORKER
 from .status import Status
@@ -71,8 +71,8 @@ class Task:
         keep: "sum": each round's arrays are summed; "worker": they are kept by worker; "both".
         piece_bytes: bytes of a broadcast, 1 to 64 MiB.
         publish: a tensor's name; then rank 0 of the sum job, which has `names`, puts each round's sum
-            as /job/SUMS/run=TASK/PUBLISH/v=ROUND, and the state with which a round begins as
-            PUBLISH.state; TASK is `Task.task`. None: sums get no name.
+            as /job/SUMS/run=RUN/PUBLISH/v=ROUND, and the state with which a round begins as
+            PUBLISH.state; RUN is `Task.run`. None: sums get no name.
         cache: True: rank 0 of the sum job, which has `names`, puts the data into the switches' caches,
             by pieces, and a worker that is restarted gets them from the nearest switch that has them;
             only what no cache has the other workers send again, to all.
@@ -95,7 +95,8 @@ class Task:
         it is on disk. A second call, or a successor with that folder, gets the same result at once.
         A successor without a folder may call it, too. Raises NotConverged, which has the result,
         where the rounds were over before the criterion held, and WorkerFailed where a worker ended with an
-        error, or left."""
+        error, or left. Workers that are killed, or hang, for good tell main nothing: then `timeout` alone
+        ends the wait, by a tributary.Error."""
         _check_seconds("timeout", timeout)
         return self._need(MAIN, "result").result(timeout)
 
@@ -180,6 +181,13 @@ class Task:
         return self._member.task[:12]
 
     @property
+    def run(self):
+        """The run's identity, 12 hexadecimal digits, equal on all members, also on those that are
+        restarted: the workers agree on it when they get the task. "" before; on a main without a `state`
+        folder that follows another one, until result() has begun to take the result."""
+        return self._member.run
+
+    @property
     def role(self):
         """"main" or "worker"."""
         return self._role
@@ -188,8 +196,10 @@ class Task:
         """Leaves the jobs. A worker waits up to 5 s for others that may still need it.
 
         A worker that leaves before main has the result, or whose `with` block an exception ends, tells
-        the other workers and main first, which takes up to 40 s where they are not there; both raise
-        WorkerFailed with its rank and words. Not so after a tributary.Error of the job itself."""
+        the other workers and main first; all raise WorkerFailed with its rank and words. It waits up to
+        `patience` for the workers, and with them as long for main, as with a result; a warning says so after
+        5 s, and an interrupt (Ctrl-C) ends it. Not so after a tributary.Error of the job itself, by which it
+        has given the others up."""
         self._member.close()
 
     def __enter__(self):
@@ -199,23 +209,17 @@ class Task:
         if kind is None:
             self.close()
             return
-        if _is_told(error):
-            self._member.fail(f"{kind.__name__}: {error}")
+        said = f"{kind.__name__}: {error}"
+        if is_told(error):
+            self._member.fail(said)
         self._member.leave()
-        if issubclass(kind, Exception):
-            self._status.event(f"ends: {kind.__name__}: {error}", state="failed")
+        if isinstance(error, Exception):
+            self._status.event(f"ends: {said}", state="failed")
 
     def _need(self, role, call):
         if self._role != role:
             raise WrongRole(f"{call} is of role {role}, and this member is {self._role}")
         return self._member
-
-
-def _is_told(error):
-    """Whether a member that ends by this exception can tell the others: they are there."""
-    if isinstance(error, Error) and not isinstance(error, (TaskError, OverflowError)):
-        return getattr(error, "reason", None) == "op-mismatch"
-    return isinstance(error, (Exception, SystemExit, KeyboardInterrupt))
 
 
 def _check_ports(address, other):

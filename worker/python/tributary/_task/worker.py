@@ -11,8 +11,12 @@ worker that lacks it, then a worker that has the last round gives it, with the s
 those that lost it or were restarted. Then each goes on where it was.
 
 A worker that ends the task by an error says so in the same meeting (Hello.failed). Then all workers
-go to main with that word, and end.
+go to main with that word, and end. Both last until it is told, or `patience` is over, as for a result.
 """
+
+import secrets
+import threading
+import warnings
 
 import numpy as np
 
@@ -20,7 +24,7 @@ import tributary
 
 from . import arrays, meeting, results, transfer
 from .errors import Again, Error, TaskError, WorkerFailed
-from .jobs import SLICE_S, TELL_S, Patience
+from .jobs import SLICE_S, WARN_S, Patience, is_told
 from .records import RESULT, ROUNDS, TASK, WORKER, Hello, exchange, shortened, text_of
 from .publisher import Publisher
 from .rounds import Rounds
@@ -38,12 +42,19 @@ class Worker:
         self._publisher = None
         self._failed = ""  # why this worker ends the task
         self._over = False  # main has the result, or knows why there is none
+        self._alone = False  # the others did not come in time
+        self._run = secrets.token_hex(6)  # see meeting.run_of()
         self.rounds = None
 
     @property
     def task(self):
         """Identity of the task, "" without one."""
         return "" if self._inbox is None else self._inbox.task
+
+    @property
+    def run(self):
+        """Identity of the run, "" without a task."""
+        return self._run if self.task else ""
 
     # ---- the calls
 
@@ -57,7 +68,7 @@ class Worker:
             self._meet_workers(TASK, patience)
             if not self._inbox.task:
                 self._meet_main(TASK, patience)
-        self._publisher = Publisher(self._inbox.manifest.publish, self._inbox.task, self._status)
+        self._publisher = Publisher(self._inbox.manifest.publish, self._run, self._status)
         if self.rounds is None:
             self.rounds = Rounds(self._inbox.manifest)
         self._put_task()
@@ -151,21 +162,55 @@ class Worker:
         self.leave()
 
     def fail(self, why):
-        """Tells the other workers and main why this worker ends the task, and leaves both jobs."""
-        if not self._over:
-            self._failed = shortened(why)
-            if self.rounds is not None:
-                self.rounds.interrupt()
-            self._sum_job.leave()  # ends the others' ops, so that they come to the meeting
+        """Tells the other workers and main why this worker ends the task, and leaves both jobs.
+
+        Waits for the other workers up to `patience`, and with them for main as long; not if they have
+        not come for as long before. An interrupt ends that."""
+        warning = threading.Timer(WARN_S, self._warn)
+        warning.daemon = True
+        warning.start()
+        try:
+            if not self._over and not self._alone:
+                self._failed = shortened(why)
+                self._tell_workers()
+        finally:
+            warning.cancel()
+            self.leave()
+
+    def _warn(self):
+        limit = "" if self._patience is None else f", for up to {self._patience:g} s"
+        warnings.warn(f"a worker of a task tells the others why it ends{limit}: {self._failed}; "
+                      "Ctrl-C ends that at once", RuntimeWarning, stacklevel=2)
+
+    def _tell_workers(self):
+        if self.rounds is not None:
+            self.rounds.interrupt()
+        self._sum_job.leave()  # ends the others' ops, so that they come to the meeting
+        try:
+            self._meet_workers(ROUNDS, Patience(self._patience, self._status))
+        except WorkerFailed as known:
+            self._status.event(f"told the others why it ends: {known}")
+        except Error as error:
+            self._status.event(f"could not tell the others why it ends: {error}")
+
+    def _tell_main(self):
+        """With all other workers: main, or its successor, reads in their records why the task ends."""
+        patience = Patience(self._patience, self._status)
+        while True:
             try:
-                self._meet_workers(ROUNDS, Patience(TELL_S, self._status))
-            except WorkerFailed as known:
-                self._status.event(f"told the others why it ends: {known}")
+                self._task_job.leave()
+                exchange(self._task_job.join(patience.left()), self._hello(ROUNDS))
+                self._status.event("told main")
+                self._task_job.part()
+                return
             except Error as error:
-                self._status.event(f"could not tell the others why it ends: {error}")
+                try:
+                    patience.spend(error)
+                except Error:
+                    self._status.event(f"could not tell main: {error}")
+                    return
             finally:
-                self.leave()
-        self.leave()
+                self._task_job.leave()
 
     def leave(self):
         """Leaves both jobs at once."""
@@ -180,7 +225,7 @@ class Worker:
         """An op of a round failed: meets the others, who may have its result."""
         self.rounds.interrupt()
         self._sum_job.leave()
-        patience.spend(error)
+        self._spend(patience, error)
         self._meet_workers(ROUNDS, patience)
 
     def _meet_workers(self, stage, patience):
@@ -190,14 +235,16 @@ class Worker:
                 comm = self._sum_job.join(patience.left())
                 hellos = exchange(comm, self._hello(stage))
                 meeting.need_workers_alone(hellos)
+                self._alone = False
                 self._need_no_failure(hellos)
+                self._run = meeting.run_of(hellos)
                 self._workers = len(hellos)
                 self._share_task(comm, hellos)
                 self._share_round(comm, hellos)
                 return hellos
             except Error as error:
                 self._sum_job.leave()
-                patience.spend(error)
+                self._spend(patience, error)
             except BaseException:
                 self._sum_job.leave()
                 raise
@@ -207,17 +254,18 @@ class Worker:
         failure = meeting.failure_in(hellos, " of the sum job")
         if failure is None:
             return
-        self._over = True
+        self._over = True  # who is interrupted now need not begin anew
         self._status.event(f"{failure}; tells main", state="failed")
-        try:
-            self._task_job.leave()
-            exchange(self._task_job.join(TELL_S), self._hello(ROUNDS))
-            self._status.event("told main")
-            self._task_job.part()
-        except Error as error:
-            self._status.event(f"could not tell main: {error}")
-        self._task_job.leave()
+        self._tell_main()
         raise failure
+
+    def _spend(self, patience, error):
+        """patience.spend(), which notes that the others did not come."""
+        try:
+            patience.spend(error)
+        except Error as last:
+            self._alone = not is_told(last)
+            raise
 
     def _hello(self, stage):
         rounds = self.rounds
@@ -231,6 +279,7 @@ class Worker:
             result="" if self._result is None else arrays.digest(self._result[1]),
             each=self.task != "" and self._inbox.manifest.keep == "worker",
             failed=self._failed,
+            run=self._run,
         )
 
     def _next_state(self):
@@ -294,7 +343,7 @@ class Worker:
             self._over = self._over or getattr(error, "main_sees", False)
             if isinstance(error, OSError):
                 raise
-            patience.spend(error)
+            self._spend(patience, error)
             return False
         finally:
             self._task_job.leave()
