@@ -1,5 +1,9 @@
 """Trees of a manager's jobs move to another way, and no op fails (C7)."""
 
+import socket
+import struct
+import time
+from pathlib import Path
 
 import pytest
 import yaml
@@ -125,3 +129,28 @@ def test_c7_the_telemetry_server_has_the_manager_move_the_tree(make_tree, launch
     check(workers)
     assert uplink(bed) == good and ways(cluster) == (good, [bad])
     assert bed.show("L", "jobs")[0]["aborts"] == 0
+
+
+def ask_of(server, program):
+    """The next connection of that program to a manager that says nothing."""
+    while True:
+        connection, _ = server.accept()
+        pid = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
+        if Path(f"/proc/{pid}/comm").read_text().strip() == program[:15]:
+            return connection
+        connection.close()
+
+
+def test_the_telemetry_server_ends_at_once_while_no_manager_answers(make_tree):
+    bed = make_tree(DIAMOND, telemetry=16, managed=True)
+    path = bed.run / "manager.sock"
+    path.unlink()
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.settimeout(LIMIT_S)
+        silent.bind(str(path))
+        silent.listen()
+        with ask_of(silent, "tributary-telemetryd"):
+            begin = time.monotonic()
+            bed.telemetry.stop()
+            # It goes on trying for eight seconds otherwise.
+            assert time.monotonic() - begin < 5
