@@ -53,6 +53,9 @@ class FakeJob {
     Request start(const CollectiveCall&, std::span<const ArrayPart>) override {
       throw std::logic_error("the client has no lists");
     }
+    std::shared_ptr<std::byte[]> allocate(std::size_t bytes) override {
+      return std::make_shared<std::byte[]>(bytes);
+    }
     bool resize(std::uint32_t) override { throw std::logic_error("the client is never resized"); }
     void put(const std::string&, std::span<const std::byte>, Duration) override {
       throw std::logic_error("the client puts no values");

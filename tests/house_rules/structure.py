@@ -34,6 +34,7 @@ NOT_MIRRORED = {
     "tests/pool/segment/segment_kill_test.cc": "segments of a process that dies at any page",
     "tests/pool/store/lying_store_test.cc": "every store, from lies to records",
     "tests/worker/communicator_planes_test.cc": "jobs with several planes, end to end",
+    "tests/worker/switches_by_address_test.cc": "arrays whose addresses choose among switches, end to end",
     "tests/worker/drain_test.cc": "epochs that are drained under callers, end to end",
     "tests/worker/resize_test.cc": "jobs that grow and shrink under callers, end to end",
     "tests/worker/retry_test.cc": "epochs that are lost under callers, end to end",

@@ -94,6 +94,23 @@ def test_integers_of_numpy_are_integers():
         init(rank=np.int64(-1))
 
 
+def test_a3_address_bits_choose_among_several_switches(monkeypatch):
+    two = "udp://127.0.0.1:9,127.0.0.1:10"
+    for bits, text in [((16, 0), "a count of 0 for 2 switches; allowed: 1 to 31"),
+                       ((31, np.int32(1)), "low and count together are above 31"),
+                       ((-1, 1), "low of address_bits is -1")]:
+        with pytest.raises(ValueError, match=text):
+            init(address=two, address_bits=bits)
+    with pytest.raises(ValueError, match="one switch in the address"):
+        init(address_bits=(16, 1))
+    for wrong in [(16,), (16, 1, 2), 16, ("16", "1")]:
+        with pytest.raises(TypeError):
+            init(address=two, address_bits=wrong)
+    monkeypatch.setenv("TRIBUTARY_ADDRESS_BITS", "16")
+    with pytest.raises(ValueError, match="TRIBUTARY_ADDRESS_BITS.*'16': allowed are .* LOW,COUNT"):
+        init(address=two)
+
+
 def test_arguments_have_names():
     with pytest.raises(TypeError):
         tributary.init(1, 0, 2, SILENT)

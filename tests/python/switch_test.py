@@ -59,6 +59,34 @@ def test_any_shape(everywhere):
     everywhere(shapes)
 
 
+def allocated(comm, _pipe):
+    cube = comm.allocate((3, np.int64(5), 7))
+    assert cube.dtype == np.float32 and cube.shape == (3, 5, 7) and not cube.any()
+    cube += comm.rank + 1
+    comm.allreduce(cube).wait()
+    assert (cube == 10).all()
+    count = comm.allocate(9, np.int32)
+    count[:] = comm.rank
+    request = comm.allreduce(count)
+    del count  # the operation keeps it
+    assert (request.wait() == 6).all()
+    assert comm.allocate((), "uint16").shape == () and comm.allocate([0]).size == 0
+    for shape, dtype, error in [((2, -1), "int32", ValueError), ((2**62, 4), "int32", ValueError),
+                                (2**60, "int8", MemoryError), ("3", "int32", TypeError),
+                                (2.5, "int32", TypeError), (3, "complex64", TypeError),
+                                (3, object, TypeError), (3, ">i4", TypeError), (3, "no", TypeError)]:
+        with pytest.raises(error):
+            comm.allocate(shape, dtype)
+    comm.close()
+    cube += 1  # outlives the communicator
+    with pytest.raises(tributary.Error, match="closed"):
+        comm.allocate(3)
+
+
+def test_a3_allocated_arrays_are_arrays(everywhere):
+    everywhere(allocated)
+
+
 def lists(comm, _pipe):
     """A1: arrays of a list are one operation, wherever they lie."""
     whole = np.zeros((3, 100), np.float32)

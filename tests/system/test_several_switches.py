@@ -38,6 +38,27 @@ def test_a2_two_switches_share_every_op(make_bed, launch):
     assert min(shares) >= 0.45 * sum(shares), shares
 
 
+def test_a3_the_addresses_of_arrays_choose_the_switch(make_bed, launch):
+    beds = [make_bed("memif", 3) for _ in range(2)]
+    steps = [{**step, "allocate": True} for step in STEPS if step["do"] == "allreduce"]
+    for worker in start_all(launch, beds, steps, address_bits=(16, 1)):
+        worker.finish()
+    shares = [contributions(bed) for bed in beds]
+    assert min(shares) >= 0.45 * sum(shares), shares
+
+
+def test_a3_ranks_whose_addresses_differ_are_told(make_bed, launch):
+    beds = [make_bed("memif", 3) for _ in range(2)]
+    steps = [{"do": "barrier"},
+             {"do": "allreduce", "count": 100_000, "dtype": "int32", "allocate": True, "skew": 16_384}]
+    errors = [worker.fail() for worker in start_all(launch, beds, steps, address_bits=(16, 1))]
+    named = [error for error in errors if error["reason"] == "op-mismatch"]
+    assert any({0, 2} == set(error["missing_ranks"]) or {1, 2} == set(error["missing_ranks"])
+               for error in named), errors
+    assert any("rank 2 sent 100000 int32 in memory whose address ends in 0x10000" in error["text"]
+               for error in named), errors
+
+
 @pytest.mark.parametrize("ports", ["veth", "memif"])
 def test_a2_each_switch_of_several_has_a_tree_of_its_own(make_tree, launch_tree, tmp_path, ports):
     """Two switches below a root, twice: every shard goes up its own tree."""

@@ -5,6 +5,8 @@
 Steps:
     {"do": "allreduce", "count": n, "dtype": "int32"|"float32", "repeat": k, "seed": s,
      "compute_s": t}                 the rank's own work before each op, which makes a straggler
+                                     "allocate": true: of memory that the communicator allocates;
+                                     "skew": e, one rank's array begins e elements later
     {"do": "barrier"}
     {"do": "rejoin"}                 leaves, and joins the next epoch
     {"do": "resize_fails", "size": n, "text": t}   with an error that says so
@@ -57,11 +59,22 @@ def compute(seconds):
         np.sqrt(np.arange(100_000))
 
 
+def array_of(communicator, order, step, values):
+    if not step.get("allocate"):
+        return values
+    skew = step.get("skew", 0)
+    array = communicator.allocate(len(values) + skew, values.dtype)
+    array = array[skew:] if order["rank"] == order["size"] - 1 else array[:len(values)]
+    array[:] = values
+    return array
+
+
 def allreduce(communicator, order, step):
     dtype, count, seed = step["dtype"], step["count"], step.get("seed", 1)
     exact = True
     for op in range(step.get("repeat", 1)):
         values = data(dtype, count, seed, op, order["rank"])
+        values = array_of(communicator, order, step, values)
         compute(step.get("compute_s", 0))
         begun = time.monotonic()
         request = communicator.allreduce(values, op="sum")
@@ -96,6 +109,7 @@ def run(order):
         options[name] = order.get(name, "")
     options.update(order.get("opened", {}))  # a job that ranks open: open, units, ...
     options["run"] = order.get("run", "")
+    options["address_bits"] = order.get("address_bits")
     options["at_host"] = order.get("at_host", False)
     options["retry"] = order.get("retry", "none")
     options["retry_timeout"] = order.get("retry_timeout", 50.0)

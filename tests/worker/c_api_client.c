@@ -29,6 +29,23 @@ static const char* use_lists(tributary_communicator* comm) {
   return NULL;
 }
 
+static const char* use_memory(tributary_communicator* comm) {
+  void* memory = NULL;
+
+  CHECK(tributary_allocate(comm, 1000 * sizeof(int32_t), &memory) == TRIBUTARY_OK);
+  for (int i = 0; i < 1000; ++i) CHECK(((int32_t*)memory)[i] == 0);
+  ((int32_t*)memory)[999] = 9;
+  CHECK(tributary_allreduce(comm, memory, 1000, TRIBUTARY_INT32, TRIBUTARY_SUM) == TRIBUTARY_OK);
+  CHECK(((int32_t*)memory)[999] == 9);
+  tributary_free(memory);
+  CHECK(tributary_allocate(comm, SIZE_MAX, &memory) == TRIBUTARY_SYSTEM);
+  CHECK(memory == NULL);
+  CHECK(tributary_allocate(comm, 1, NULL) == TRIBUTARY_INVALID_ARGUMENT);
+  CHECK(tributary_allocate(NULL, 1, &memory) == TRIBUTARY_INVALID_ARGUMENT);
+  tributary_free(NULL);
+  return NULL;
+}
+
 static const char* use(tributary_communicator* comm) {
   float values[5] = {1, 2, 3, 4, 5};
   int32_t more[2] = {6, 7};
@@ -114,6 +131,7 @@ const char* c_api_run(const char* address, uint32_t job) {
   if (tributary_create(&options, &comm) != TRIBUTARY_OK) return tributary_last_error();
   failed = use(comm);
   if (failed == NULL) failed = use_lists(comm);
+  if (failed == NULL) failed = use_memory(comm);
   tributary_destroy(comm);
   return failed;
 }
@@ -233,6 +251,10 @@ const char* c_api_misuse(void) {
   options.address = "nonsense";
   CHECK(tributary_create(&options, &comm) == TRIBUTARY_INVALID_ARGUMENT);
   CHECK(strstr(tributary_last_error(), "udp://") != NULL);
+  options.address_bits_low = 16;
+  CHECK(tributary_create(&options, &comm) == TRIBUTARY_INVALID_ARGUMENT);
+  CHECK(strstr(tributary_last_error(), "address bits 16,0 with one switch") != NULL);
+  options.address_bits_low = 0;
   options.loss_group = 3;
   CHECK(tributary_create(&options, &comm) == TRIBUTARY_INVALID_ARGUMENT);
   CHECK(strstr(tributary_last_error(), "loss_group 3") != NULL);

@@ -3,28 +3,50 @@
 namespace tributary::worker {
 namespace {
 
-std::int64_t joined(std::uint32_t place, std::uint32_t rank) {
-  return static_cast<std::int64_t>(std::uint64_t{place} << 32 | rank);
+// In one number, highest first: low and count of the address bits, and the place, a byte each; then
+// the rank. Usable bits are below 32, places below 16.
+struct Vote {
+  AddressBits bits;
+  std::uint32_t place = 0;
+  std::uint32_t rank = 0;
+};
+
+std::int64_t joined(const Vote& vote) {
+  return static_cast<std::int64_t>(std::uint64_t{vote.bits.low} << 48 |
+                                   std::uint64_t{vote.bits.count} << 40 |
+                                   std::uint64_t{vote.place} << 32 | vote.rank);
 }
 
-std::string text_of(std::int64_t vote) {
-  const auto bits = static_cast<std::uint64_t>(vote);
-  return "rank " + std::to_string(bits & 0xFFFFFFFF) + " has it at place " +
-         std::to_string(bits >> 32);
+Vote vote_of(std::int64_t joined) {
+  const auto all = static_cast<std::uint64_t>(joined);
+  const auto byte = [&](int shift) { return static_cast<std::uint32_t>(all >> shift & 0xFF); };
+  return {{byte(48), byte(40)}, byte(32), static_cast<std::uint32_t>(all)};
+}
+
+std::string bits_text(const Vote& vote) {
+  return "rank " + std::to_string(vote.rank) + " has " + layout::text_of(vote.bits);
+}
+std::string place_text(const Vote& vote) {
+  return "rank " + std::to_string(vote.rank) + " has it at place " + std::to_string(vote.place);
 }
 
 }  // namespace
 
-PlaceVote vote_for_place(std::uint32_t place, std::uint32_t rank) {
-  return {joined(place, rank), -joined(place, rank)};
+PlaceVote vote_for_place(std::uint32_t place, std::uint32_t rank, const AddressBits& bits) {
+  const std::int64_t vote = joined({bits, place, rank});
+  return {vote, -vote};
 }
 
 std::string why_places_differ(const PlaceVote& maximum, const std::string& address) {
-  const std::int64_t largest = maximum[0];
-  const std::int64_t smallest = -maximum[1];
-  if (largest >> 32 == smallest >> 32) return {};
-  return "the ranks' address lists name " + address + " at different places: " + text_of(smallest) +
-         ", " + text_of(largest) + " (counted from 0); all ranks need the same list";
+  const Vote largest = vote_of(maximum[0]);
+  const Vote smallest = vote_of(-maximum[1]);
+  if (largest.bits != smallest.bits)
+    return "the ranks choose switches by different address bits: " + bits_text(smallest) + ", " +
+           bits_text(largest) + "; all ranks need the same";
+  if (largest.place == smallest.place) return {};
+  return "the ranks' address lists name " + address +
+         " at different places: " + place_text(smallest) + ", " + place_text(largest) +
+         " (counted from 0); all ranks need the same list";
 }
 
 std::string why_switches_differ(const wire::StartInfo& first, const wire::StartInfo& other) {

@@ -4,11 +4,14 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "worker/api/communicator.h"
@@ -82,6 +85,16 @@ tributary_status failed(const tributary::CommunicatorError& e) noexcept {
   const char* reason = e.reason() == Reason::none ? "" : tributary::wire::name_of(e.reason());
   return record(e.reason() == Reason::overflow ? TRIBUTARY_OVERFLOW : TRIBUTARY_FAILED, e.what(),
                 reason, e.missing_ranks());
+}
+
+// The memory that tributary_allocate() has given, until tributary_free().
+struct Allocated {
+  std::mutex mutex;
+  std::unordered_map<void*, std::shared_ptr<std::byte[]>> owners;
+};
+Allocated& allocated() {
+  static auto* const all = new Allocated;  // callers may free while the process ends
+  return *all;
 }
 
 // Runs `body`, which returns a status, and turns any exception into a status.
@@ -219,6 +232,7 @@ tributary_status tributary_create(const tributary_options* options,
     c.open.nodes = o.nodes;
     if (o.window != 0) c.open.window = o.window;
     if (o.chunk_bytes != 0) c.open.chunk_bytes = o.chunk_bytes;
+    c.address_bits = {o.address_bits_low, o.address_bits_count};
     auto handle = std::make_unique<tributary_communicator>();
     handle->impl = tributary::Communicator::create(c);
     out = handle.release();
@@ -402,6 +416,27 @@ tributary_status tributary_request_divide(tributary_request* request, void* data
     outcome.divide(data, static_cast<DType>(dtype));
     return TRIBUTARY_OK;
   });
+}
+
+tributary_status tributary_allocate(tributary_communicator* communicator, size_t bytes,
+                                    void** memory) {
+  return guarded([&] {
+    void*& out = checked(memory, "memory");
+    out = nullptr;
+    auto owner = checked(communicator, "communicator").impl->allocate(bytes);
+    void* const begin = owner.get();
+    Allocated& all = allocated();
+    const std::lock_guard lock(all.mutex);
+    all.owners[begin] = std::move(owner);
+    out = begin;
+    return TRIBUTARY_OK;
+  });
+}
+
+void tributary_free(void* memory) {
+  Allocated& all = allocated();
+  const std::lock_guard lock(all.mutex);
+  all.owners.erase(memory);
 }
 
 tributary_status tributary_put(tributary_communicator* communicator, const char* name,

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdlib>
 
+#include "worker/agreement/agreed_memory.h"
 #include "worker/api/array_list.h"
 #include "worker/api/call_memory.h"
 #include "worker/api/collective_call.h"
@@ -47,8 +48,8 @@ class CommunicatorImpl final : public Communicator {
 
   Request start(const CollectiveCall& call) override {
     check(call);
-    if (call.collective == wire::Collective::barrier) return submit(call, {}, {});
-    return submit(call, worker::CallMemory(call, options_.rank, size()), {});
+    if (call.collective == wire::Collective::barrier) return submit(call, {}, {}, false);
+    return submit(call, worker::CallMemory(call, options_.rank, size()), {}, false);
   }
 
   Request start(const CollectiveCall& call, std::span<const ArrayPart> arrays) override {
@@ -60,7 +61,7 @@ class CommunicatorImpl final : public Communicator {
     check(whole);
     const worker::CallMemory memory(call, arrays, access.written);
     whole.data = list.pack(access);
-    return submit(whole, memory, std::move(list));
+    return submit(whole, memory, std::move(list), true);
   }
 
   bool resize(std::uint32_t size) override {
@@ -77,6 +78,11 @@ class CommunicatorImpl final : public Communicator {
     return std::move(finish(name_call(worker::NameCall::Kind::get, name, limit))->value);
   }
   [[nodiscard]] std::string run() const override { return std::to_string(switches_->run_number()); }
+
+  std::shared_ptr<std::byte[]> allocate(std::size_t bytes) override {
+    check_owner();
+    return memory_.allocate(bytes);
+  }
 
   [[nodiscard]] std::uint32_t job() const override { return options_.job; }
   [[nodiscard]] std::uint32_t rank() const override { return options_.rank; }
@@ -138,7 +144,7 @@ class CommunicatorImpl final : public Communicator {
   }
 
   Request submit(const CollectiveCall& call, const worker::CallMemory& memory,
-                 worker::ArrayList list) {
+                 worker::ArrayList list, bool is_list) {
     check_owner();
     auto state = std::make_shared<Request::State>();
     state->ranks = size();
@@ -147,7 +153,7 @@ class CommunicatorImpl final : public Communicator {
     state->result_elements = worker::elements_got(call, options_.rank, size());
     if (memory.needs_staging()) stage(op, *state);
     switches_->start(state, op, memory,
-                     {call.encoding == wire::Encoding::block_scaled, call.scale_exponent});
+                     {call.encoding == wire::Encoding::block_scaled, call.scale_exponent, is_list});
     return Request(std::move(state));
   }
 
@@ -161,6 +167,7 @@ class CommunicatorImpl final : public Communicator {
 
   const CommunicatorOptions options_;
   const pid_t owner_ = ::getpid();
+  worker::AgreedMemory memory_{options_.address_bits};
   std::unique_ptr<worker::CompletionHost> host_;  // outlives the session: other ranks may need it
   std::unique_ptr<worker::Switches> switches_;
 };

@@ -29,6 +29,7 @@
 #include "core/time.h"
 #include "core/wire/types.h"
 #include "worker/agreement/open_job.h"
+#include "worker/layout/address_bits.h"
 #include "worker/manager/managed_job.h"
 
 namespace tributary {
@@ -63,6 +64,11 @@ struct CommunicatorOptions {
   // See worker/transport/transport.h. Several, separated by commas, the same on every rank:
   // switches that share the work of each op (docs/protocol/planes.md).
   std::string address = {};
+  // For several switches: bits of an array's address, the same on every rank, that choose the
+  // switch of each chunk (worker/layout/address_bits.h). Ops then need memory with the same lowest
+  // low + count bits on all ranks, as from allocate(). None: TRIBUTARY_ADDRESS_BITS, "LOW,COUNT";
+  // without it each switch gets a run of an op's chunks, wherever its memory is.
+  AddressBits address_bits = {};
   Duration join_timeout = Duration::seconds(60);  // for all ranks to appear
   Duration op_timeout = Duration::seconds(60);    // from the op's turn to its last result
   // Another process that has this rank may be about to end, so create() repeats its JOIN until
@@ -204,6 +210,10 @@ class Request {
 //
 //   open, update    see open_model(), update_model()
 //
+// With CommunicatorOptions::address_bits, the address of the memory that has all parts chooses
+// switches: output for all_gather, else data. A list of arrays counts as one at address 0. An op
+// whose addresses differ in these bits fails on every rank, and ends the epoch.
+//
 // In place: all_gather with data = its part of output; reduce_scatter with output = its part of
 // data, or the head of data, where the result waits in memory of its own until the op is done.
 // Other overlaps of data and output are refused.
@@ -311,6 +321,11 @@ class Communicator {
   // Done when every rank has issued it, and all ops before it.
   Request barrier_async() { return start({wire::Collective::barrier}); }
   void barrier() { barrier_async().wait(); }
+
+  // Memory of zeros for arrays, as long as the pointer lives. With address bits, its low bits are
+  // the same on all ranks if every rank makes the same calls in the same order; arrays take turns
+  // over the switches, block by block. Does not wait. Throws std::bad_alloc.
+  virtual std::shared_ptr<std::byte[]> allocate(std::size_t bytes) = 0;
 
   // Elastic jobs (docs/protocol/resize.md): from the next op on the job has `size` ranks, from 0 to
   // size - 1. Every rank calls it between the same two ops, with the same size, while no other

@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "worker/transport/address_list.h"
+
 namespace tributary::worker {
 namespace {
 
@@ -71,6 +73,17 @@ void take_retry(CommunicatorOptions& options, const Environment& environment) {
         Duration::ns(static_cast<std::int64_t>(seconds("TRIBUTARY_RETRY_TIMEOUT", limit) * 1e9));
 }
 
+void take_address_bits(CommunicatorOptions& options, const Environment& environment) {
+  const char* const text = environment("TRIBUTARY_ADDRESS_BITS");
+  if (text == nullptr || *text == '\0' || split_addresses(options.address).size() < 2) return;
+  try {
+    options.address_bits = address_bits_of(text);
+  } catch (const std::invalid_argument& e) {
+    throw std::invalid_argument(std::string("TRIBUTARY_ADDRESS_BITS of the environment: ") +
+                                e.what());
+  }
+}
+
 // Throws if options do not go together with a manager, or lack one.
 void check_managed(const CommunicatorOptions& options) {
   const ManagedJob& managed = options.managed;
@@ -121,6 +134,7 @@ CommunicatorOptions with_environment(CommunicatorOptions options, const Environm
   if (const char* const run = environment("TRIBUTARY_RUN"); run != nullptr && options.run.empty())
     options.run = run;
   if (options.retry == Retry::by_environment) take_retry(options, environment);
+  if (options.address_bits == AddressBits{}) take_address_bits(options, environment);
   constexpr std::string_view kRank = "{rank}";
   for (std::size_t at; (at = options.address.find(kRank)) != std::string::npos;)
     options.address.replace(at, kRank.size(), std::to_string(options.rank));

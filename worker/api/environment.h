@@ -8,6 +8,7 @@
 //                   SLURM_PROCID and SLURM_NTASKS
 //   address empty   TRIBUTARY_ADDRESS
 //   run empty       TRIBUTARY_RUN
+//   address_bits    none: with several switches in the address, TRIBUTARY_ADDRESS_BITS
 //   retry           by_environment: TRIBUTARY_RETRY, "ops" or "none", and TRIBUTARY_RETRY_TIMEOUT,
 //                   in seconds, in place of retry_timeout; without the first: none
 //
@@ -31,8 +32,8 @@ using Environment = std::function<const char*(const char*)>;
 CommunicatorOptions with_manager(CommunicatorOptions options, const Environment& environment,
                                  const std::function<std::string(const std::string&)>& ask);
 
-// Throws std::invalid_argument for a variable that is not a number, for one without its partner,
-// and if neither the caller nor the environment gives size or address.
+// Throws std::invalid_argument for a variable that is not what it is to be, for one without its
+// partner, and if neither the caller nor the environment gives size or address.
 CommunicatorOptions with_environment(CommunicatorOptions options, const Environment& environment);
 
 }  // namespace tributary::worker

@@ -16,6 +16,7 @@ std::vector<PlaneRange> ranges_of(const Op& op, std::uint32_t rank, std::uint32_
   if (wire::concerns_model(op.collective)) return {{0, op.count}};
   Op undivided = op;
   undivided.cut(rank, ranks, start);
+  if (!op.places.all()) return plane_ranges(op.places.size(), 1, start.planes);
   return plane_ranges(op.count, undivided.elements_per_chunk, start.planes);
 }
 
@@ -31,21 +32,42 @@ Op what_is_called(const Op& part) {
   op.collective = part.collective;
   op.root = part.root;
   op.array = part.array;
+  op.address = part.address;
   return op;
 }
 
+// The range counts chunks where the op has some chunks alone, else elements.
 Request::Part& add_part(const Op& op, std::size_t plane, const PlaneRange& range,
                         Request::State& state) {
   Request::Part& part = state.parts.emplace_back();
   static_cast<Op&>(part) = op;
   part.whole = &state;
   part.plane = static_cast<std::uint8_t>(plane);
+  if (!op.places.all()) {
+    part.places = op.places.part(range.begin, range.count);
+    part.of_count = op.whole_count();
+    part.first_element = state.first_element;
+    return part;
+  }
   part.data = at(op.data, range.begin, op.dtype);
   part.output = at(op.output, range.begin, op.dtype);
   part.count = range.count;
   part.of_count = op.whole_count();
   part.first_element = state.first_element + range.begin;
   return part;
+}
+
+// `sum` is cut into chunks.
+std::unique_ptr<BlockScaled> scale(const Op& sum, const PlaneRange& range, std::uint32_t ranks,
+                                   std::optional<std::int32_t> exponent) {
+  const auto floats = [&](std::size_t begin, std::size_t count) {
+    return std::span(reinterpret_cast<float*>(at(sum.data, begin, sum.dtype)), count);
+  };
+  if (sum.places.all())
+    return std::make_unique<BlockScaled>(floats(range.begin, range.count), ranks,
+                                         sum.elements_per_chunk, exponent);
+  return std::make_unique<BlockScaled>(floats(0, sum.count), ranks, sum.elements_per_chunk,
+                                       exponent, sum.places.part(range.begin, range.count));
 }
 
 }  // namespace
@@ -81,9 +103,7 @@ void split_block_scaled(const Op& op, std::uint32_t rank, std::uint32_t ranks,
   state.parts.reserve(2 * ranges.size());  // parts point at each other
   for (std::size_t plane = 0; plane < ranges.size(); ++plane) {
     const PlaneRange& range = ranges[plane];
-    const std::span values(reinterpret_cast<float*>(at(op.data, range.begin, sum.dtype)),
-                           range.count);
-    auto scaled = std::make_unique<BlockScaled>(values, ranks, sum.elements_per_chunk, exponent);
+    auto scaled = scale(sum, range, ranks, exponent);
     const Op* after = nullptr;
     if (!exponent) {
       const auto exponents = scaled->exponents();
@@ -92,6 +112,7 @@ void split_block_scaled(const Op& op, std::uint32_t rank, std::uint32_t ranks,
       largest.count = exponents.size();
       largest.dtype = wire::DType::int16;
       largest.reduce_op = wire::ReduceOp::max;
+      largest.address = op.address;
       Request::Part& exponents_part = add_part(largest, plane, {0, largest.count}, state);
       exponents_part.is_of_the_result = false;
       after = &exponents_part;
@@ -114,6 +135,10 @@ CalledOp called_op(const Request::State& state) {
     called.block_scaled = part.block_scaled != nullptr;
     if (called.block_scaled && part.block_scaled->chosen())
       called.exponent = part.block_scaled->exponent(0);
+  }
+  if (whole.address) {
+    whole.count = whole.of_count;  // every part has said that of the whole array
+    whole.places = layout::ChunkPlaces(state.places);
   }
   return called;
 }

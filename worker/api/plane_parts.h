@@ -6,6 +6,9 @@
 //   elements of a part   |----chunk----|----chunk----|----chunk----|--chunk--|
 //   two planes           |------------ plane 0 ------|------ plane 1 --------|
 //
+// An op that has some chunks of an array alone (layout::ChunkPlaces) is cut in the same way: each
+// plane has a run of those.
+//
 // Plane 0 has a share of every op, even if it is empty: there, ranks that disagree about an op are
 // detected. Plane 0 alone does ops of one chunk, barriers, and ops on a model.
 #pragma once

@@ -169,13 +169,13 @@ Progress::Turn Progress::turn(Instant now) {
   };
   take_submissions(now);
   names_.take(now);
-  if (ends_) take_end();
   if (decided_) take_decision(now);
   if (stop_)
     for (const auto& session : sessions_) session->leave(now);
   std::size_t received = transport_->receive(receiver);
   for (int more = 0; received > 0 && more < kMostBursts && next_wakeup() <= now; ++more)
     received = transport_->receive(receiver);
+  if (ends_) take_end();  // what has arrived may name the cause of that, too
   if (const std::string broken = transport_->failure(); !broken.empty())
     for (const auto& session : sessions_) session->fail_locally(broken);
   const bool blocked = !send_batches(now);
@@ -382,7 +382,8 @@ void Progress::settle() {
   settled_ = true;
   const wire::StartInfo& info = first().start_info();
   if (resumed && first().state() == SessionState::running) {
-    const std::string why = why_epochs_differ(agreed_.info, info, shares_ops_);
+    std::string why = why_epochs_differ(agreed_.info, info, shares_ops_);
+    if (why.empty() && options_.needs_all_ranks && first().degrades()) why = kMayLackRanks;
     if (!why.empty()) first().fail(bad_start(options_.job, why));
     share_failure();
   }
@@ -402,6 +403,7 @@ void Progress::settle() {
     if (runs) {
       if (resumed && agreed_.info != info) ++agreed_.number;
       agreed_.info = info;
+      agreed_.degrades = first().degrades();
       epoch_ = first().epoch();
       if (!resumed || resized_by_join_ || !options_.resumes.resumes())
         run_number_ = first().epoch();

@@ -72,6 +72,7 @@ class Progress {
   struct Agreed {
     wire::StartInfo info;
     std::uint32_t number = 0;  // differs from that of the epoch before if the info does
+    bool degrades = false;     // results may lack ranks
   };
   [[nodiscard]] Agreed agreed() const;
   // Ops are shared out among several switches, by the settings that they have now. Before any is

@@ -57,6 +57,7 @@ struct Request::State {
   // whole op.
   std::shared_ptr<worker::ShardedOp> sharded;
   std::size_t first_element = 0;        // where the shard begins in the caller's parts
+  std::vector<std::uint32_t> places;    // of a shard chosen by addresses: its parts' chunks
   std::optional<std::uint32_t> number;  // of the op, if not every switch has a part of it
   std::uint64_t log_number = 0;         // in the RetryLog, if there is one
 
@@ -71,9 +72,12 @@ struct Request::State {
             {part.first_element + part.begin_of(chunk), part.elements_of(chunk), counted});
     return ++finished_parts == parts.size();
   }
-  // The same for a shard, all of whose parts have finished.
+  // The same for a shard, all of whose parts have finished. Where ranks disagree, one may have left
+  // the other switches before this rank has heard of it.
   void include(State& shard) {
-    if (shard.failure && !failure) failure = std::move(shard.failure);
+    if (shard.failure && (!failure || (failure->reason == wire::Reason::rank_left &&
+                                       shard.failure->reason == wire::Reason::op_mismatch)))
+      failure = std::move(shard.failure);
     if (left_out.size() < shard.left_out.size()) left_out.resize(shard.left_out.size());
     for (std::size_t i = 0; i < shard.left_out.size(); ++i) left_out[i] |= shard.left_out[i];
     lacking.insert(lacking.end(), shard.lacking.begin(), shard.lacking.end());

@@ -56,6 +56,7 @@ std::unique_ptr<Progress> start_progress(const CommunicatorOptions& options,
   s.op_timeout = options.op_timeout;
   s.loss_group = options.loss_group;
   s.at_host = options.at_host;
+  s.needs_all_ranks = options.address_bits.choose();
   s.max_datagram_bytes = transport->max_datagram_bytes();
   s.max_cut_bytes = transport->max_cut_bytes();
   s.switch_name = address;
@@ -110,6 +111,8 @@ Switches::Switches(const CommunicatorOptions& options) : options_(options), size
   if (options.retry == tributary::Retry::ops && addresses.size() > 1)
     throw std::invalid_argument("retry ops with " + std::to_string(addresses.size()) +
                                 " switches in the address: allowed is one; or retry none");
+  if (const auto why = layout::why_unusable(options.address_bits, addresses.size()); !why.empty())
+    throw std::invalid_argument(why);
   for (const std::string& address : addresses) {
     const auto stages = options.stages ? std::make_shared<StageCounters>() : nullptr;
     if (stages) stages_.push_back(stages);
@@ -134,7 +137,7 @@ void Switches::join() {
   }
 }
 
-// The first op on each switch: all ranks agree on the order of the list.
+// The first op on each switch: all ranks agree on the order of the list, and on address bits.
 void Switches::agree() {
   const auto fail = [&](const std::string& why) {
     throw CommunicatorError(wire::Reason::none, {},
@@ -144,11 +147,12 @@ void Switches::agree() {
     if (const auto why = why_switches_differ(start_info(), progress->agreed().info); !why.empty())
       fail(why + ", at " + all_.front()->address() + " and " + progress->address() +
            "; switches that share a job need the same");
+  const AddressBits& bits = options_.address_bits;
   std::vector<PlaceVote> votes;
   std::vector<State> ops;
   votes.reserve(all_.size());
   for (std::uint32_t place = 0; place < all_.size(); ++place) {
-    PlaceVote& vote = votes.emplace_back(vote_for_place(place, options_.rank));
+    PlaceVote& vote = votes.emplace_back(vote_for_place(place, options_.rank, bits));
     Op op;
     op.data = reinterpret_cast<std::byte*>(vote.data());
     op.count = vote.size();
@@ -168,12 +172,18 @@ void Switches::agree() {
     if (!why.empty()) fail(why);
   }
   next_op_ = 1;
+  if (!bits.choose()) return;
+  if (const auto why = layout::why_too_small(bits, start_info().chunk_bytes); !why.empty())
+    fail(why);
+  for (const auto& progress : all_)
+    if (progress->agreed().degrades) fail(progress->address() + ": " + kMayLackRanks);
 }
 
 void Switches::split_for(Progress& progress, const Op& op, const Travel& travel,
                          Request::State& state) const {
-  const auto& [job, number] = progress.agreed();
-  state.cut_by = number;
+  const Progress::Agreed agreed = progress.agreed();
+  const wire::StartInfo& job = agreed.info;
+  state.cut_by = agreed.number;
   if (travel.block_scaled && op.data != nullptr)
     split_block_scaled(op, options_.rank, size(), job, travel.exponent, state);
   else
@@ -222,10 +232,40 @@ std::vector<Switches::Shard> Switches::cut(const Op& op, const Travel& travel) c
   Op undivided = op;
   if (travel.block_scaled) undivided.dtype = wire::DType::int32;
   undivided.cut(options_.rank, size(), start_info());
+  if (options_.address_bits.choose()) return cut_by_address(op, travel, undivided);
   const std::size_t first = first_switch(next_op_, all_.size());
   const auto ranges =
       plane_ranges(op.count, undivided.elements_per_chunk, static_cast<std::uint32_t>(all_.size()));
   for (std::size_t i = 0; i < ranges.size(); ++i) add_shard((first + i) % all_.size(), ranges[i]);
+  return shards;
+}
+
+std::vector<Switches::Shard> Switches::cut_by_address(const Op& op, const Travel& travel,
+                                                      const Op& undivided) const {
+  const AddressBits& bits = options_.address_bits;
+  // The memory that has all parts of the array on every rank.
+  const std::byte* const whole =
+      op.collective == wire::Collective::all_gather ? op.output : op.data;
+  layout::ChunkedArray array;
+  if (op.count > 0 && !travel.is_list) array.address = reinterpret_cast<std::uintptr_t>(whole);
+  array.element_bytes = wire::size_of(op.dtype);
+  array.count = op.count;
+  array.elements_per_chunk = undivided.elements_per_chunk;
+  array.parts = op.has_owners() ? size() : 1;
+  auto places = layout::chunks_by_switch(array, bits, all_.size());
+  std::vector<Shard> shards;
+  for (std::size_t at = 0; at < all_.size(); ++at) {
+    if (at > 0 && places[at].empty()) continue;
+    Request::State& state =
+        *shards.emplace_back(Shard{at, std::make_shared<Request::State>()}).state;
+    state.places = std::move(places[at]);
+    state.number = next_op_;
+    Op part = op;
+    part.of_count = op.count;
+    part.places = layout::ChunkPlaces(state.places);
+    part.address = static_cast<std::uint32_t>(array.address % bits.period());
+    split_for(*all_[at], part, travel, state);
+  }
   return shards;
 }
 

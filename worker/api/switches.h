@@ -5,6 +5,10 @@
 // of its floats, are the same as on one switch. Shard i of all ranks goes to the same switch. An op
 // of one chunk is one shard; such ops take turns (first_switch()). A barrier is on all switches.
 // Ops on a model are on the first.
+//
+// If address bits choose (options.address_bits), a switch's shard has the chunks that begin in its
+// blocks (worker/layout/address_bits.h). Then the first switch has a shard of every op, be it an
+// empty one: there, ranks meet whose addresses differ.
 #pragma once
 
 #include <atomic>
@@ -35,6 +39,7 @@ class Switches {
   struct Travel {
     bool block_scaled = false;
     std::optional<std::int32_t> exponent;
+    bool is_list = false;  // of arrays: where they are packed chooses nothing
   };
   // Any thread. Cuts the op, reserves its memory and starts it; `whole` ends with it. Throws
   // std::invalid_argument if the memory is in use.
@@ -82,6 +87,8 @@ class Switches {
   void start_sharded(const State& whole, const Op& op, const CallMemory& memory,
                      const Travel& travel);
   [[nodiscard]] std::vector<Shard> cut(const Op& op, const Travel& travel) const;
+  [[nodiscard]] std::vector<Shard> cut_by_address(const Op& op, const Travel& travel,
+                                                  const Op& undivided) const;
 
   const CommunicatorOptions options_;
   std::atomic<std::uint32_t> size_;  // of the job, now

@@ -144,6 +144,13 @@ typedef struct tributary_options {
    * starts form no epoch, but the later ones wait until the earlier ones have gone. NULL:
    * TRIBUTARY_RUN of the environment; without it, ranks of any run may meet. */
   const char* run;
+  /* With several switches in address, count not 0: the bits from `low` on of an array's address
+   * choose the switch of each chunk, the same bits on every rank. Ops then need memory whose lowest
+   * low + count bits are the same on all ranks, as tributary_allocate gives it. Count 0:
+   * TRIBUTARY_ADDRESS_BITS of the environment, "LOW,COUNT"; without it each switch gets a run of an
+   * op's chunks, wherever its memory is. */
+  uint32_t address_bits_low;
+  uint32_t address_bits_count;
 } tributary_options;
 
 /* Cumulative since tributary_create. Bytes are payload bytes. */
@@ -271,6 +278,15 @@ tributary_status tributary_request_divide(tributary_request* request, void* data
                                           tributary_dtype dtype);
 /* Does not cancel the op: `data` stays in use until it is done. NULL is allowed. */
 void tributary_request_free(tributary_request* request);
+
+/* Memory of zeros for arrays. With address bits, its low bits are the same on all ranks if every
+ * rank makes the same calls in the same order; arrays take turns over the switches, block by block.
+ * Does not wait. On success *memory is the caller's to free by tributary_free, before or after
+ * tributary_destroy. */
+tributary_status tributary_allocate(tributary_communicator* communicator, size_t bytes,
+                                    void** memory);
+/* NULL is allowed. */
+void tributary_free(void* memory);
 
 /* Data by name (docs/names.md), in a job with `names`. A name is "TENSOR/v=VERSION", maybe with
  * "/worker=RANK" behind it, and with "/job/JOB/run=RUN/" before it: by default this job, in this

@@ -96,6 +96,9 @@ struct Options {
   std::uint32_t chunk_bytes = 0;
   // A name of this start of the program; see tributary_options.
   std::string run = {};
+  // Bits of an array's address that choose among several switches; see tributary_options.
+  std::uint32_t address_bits_low = 0;
+  std::uint32_t address_bits_count = 0;
 };
 
 // An op in flight. Its destruction does not cancel the op.
@@ -129,6 +132,32 @@ class [[nodiscard]] Request {
   std::unique_ptr<tributary_request, Free> request_;
 };
 
+// An array of Communicator::allocate(). Any op takes it, and it may outlive the communicator.
+template <typename T>
+class Buffer {
+ public:
+  using value_type = T;
+  using iterator = T*;
+  using const_iterator = const T*;
+  Buffer(void* memory, std::size_t size) : memory_(static_cast<T*>(memory)), size_(size) {}
+  T* data() { return memory_.get(); }
+  const T* data() const { return memory_.get(); }
+  std::size_t size() const { return size_; }
+  T& operator[](std::size_t i) { return data()[i]; }
+  const T& operator[](std::size_t i) const { return data()[i]; }
+  T* begin() { return data(); }
+  T* end() { return data() + size_; }
+  const T* begin() const { return data(); }
+  const T* end() const { return data() + size_; }
+
+ private:
+  struct Free {
+    void operator()(T* memory) const { tributary_free(memory); }
+  };
+  std::unique_ptr<T, Free> memory_;
+  std::size_t size_;
+};
+
 // One rank's membership in a job.
 class Communicator {
  public:
@@ -156,6 +185,8 @@ class Communicator {
     o.window = options.window;
     o.chunk_bytes = options.chunk_bytes;
     o.run = text(options.run);
+    o.address_bits_low = options.address_bits_low;
+    o.address_bits_count = options.address_bits_count;
     tributary_communicator* made = nullptr;
     check(tributary_create(&o, &made));
     communicator_.reset(made);
@@ -215,6 +246,17 @@ class Communicator {
     tributary_call_init(&call);
     call.collective = TRIBUTARY_BARRIER;
     return start(call);
+  }
+
+  // `count` zeros in memory whose low address bits are the same on all ranks; see
+  // tributary_allocate().
+  template <typename T>
+  Buffer<T> allocate(std::size_t count) {
+    static_assert(dtype_of<T>() != 0, "no data type of the wire");
+    require(count <= SIZE_MAX / sizeof(T), "count is larger than memory");
+    void* memory = nullptr;
+    check(tributary_allocate(communicator_.get(), count * sizeof(T), &memory));
+    return {memory, count};
   }
 
   // Data by name (docs/names.md), see tributary_put() and tributary_get(). Both wait.

@@ -104,6 +104,43 @@ ArrayView array_like(const ArrayView& like, std::vector<py::ssize_t> shape) {
   return view;
 }
 
+namespace {
+
+std::vector<py::ssize_t> lengths_of(const py::object& shape) {
+  std::vector<py::ssize_t> lengths;
+  const auto add = [&](py::handle length) {
+    lengths.push_back(PyNumber_AsSsize_t(length.ptr(), PyExc_OverflowError));
+    if (PyErr_Occurred() != nullptr) throw py::error_already_set();
+    if (lengths.back() < 0) throw py::value_error("shape is " + text_of(shape) + "; below 0");
+  };
+  if (PySequence_Check(shape.ptr()) == 0)
+    add(shape);
+  else
+    for (const py::handle length : shape) add(length);
+  return lengths;
+}
+
+}  // namespace
+
+py::array array_in(const std::function<std::shared_ptr<std::byte[]>(std::size_t)>& allocate,
+                   const py::object& shape, const py::object& dtype) {
+  const py::dtype elements = py::dtype::from_args(dtype);
+  const bool is_bfloat16 = elements.kind() == 'u' && elements.itemsize() == 2;
+  const py::array none(elements, std::vector<py::ssize_t>{0});
+  dtype_of(none, is_bfloat16 ? py::object(py::str(wire::name_of(wire::DType::bfloat16)))
+                             : py::object(py::none()));
+  const std::vector<py::ssize_t> lengths = lengths_of(shape);
+  py::ssize_t bytes = elements.itemsize();
+  for (const py::ssize_t length : lengths)
+    if (__builtin_mul_overflow(bytes, length, &bytes))
+      throw py::value_error("shape is " + text_of(shape) + "; the array is larger than memory");
+  using Owner = std::shared_ptr<std::byte[]>;
+  auto owner = std::make_unique<Owner>(allocate(static_cast<std::size_t>(bytes)));
+  const void* const begin = owner->get();
+  const py::capsule base(owner.release(), [](void* held) { delete static_cast<Owner*>(held); });
+  return {elements, lengths, begin, base};
+}
+
 wire::ReduceOp reduce_op_of(const std::string& name) {
   std::string known;
   for (std::uint8_t op = 1; op <= wire::kReduceOpMax; ++op) {

@@ -5,6 +5,8 @@
 #include <pybind11/pybind11.h>
 
 #include <cstddef>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -45,6 +47,12 @@ Arrays arrays_of(const pybind11::object& object, const pybind11::object& dtype, 
 
 // A new array of this shape, with the elements of `like`.
 ArrayView array_like(const ArrayView& like, std::vector<pybind11::ssize_t> shape);
+
+// A new array of zeros, in memory that `allocate` gives for so many bytes. `shape`: as
+// numpy.empty() takes it. Throws TypeError for elements that no collective takes, ValueError for a
+// shape that NumPy refuses.
+pybind11::array array_in(const std::function<std::shared_ptr<std::byte[]>(std::size_t)>& allocate,
+                         const pybind11::object& shape, const pybind11::object& dtype);
 
 // Throws ValueError unless `name` is an operation.
 wire::ReduceOp reduce_op_of(const std::string& name);

@@ -345,6 +345,11 @@ void PyCommunicator::barrier(std::optional<double> timeout) {
   forget_finished();
 }
 
+py::array PyCommunicator::allocate(const py::object& shape, const py::object& dtype) {
+  const auto communicator = open();
+  return array_in([&](std::size_t bytes) { return communicator->allocate(bytes); }, shape, dtype);
+}
+
 void PyCommunicator::put(const std::string& name, const py::object& value, double timeout) {
   const auto communicator = open();
   const Duration limit = seconds_of("timeout", timeout);
@@ -418,12 +423,15 @@ OpenOptions open_job(const std::string& by, const OptionalInt& units, const Opti
   return open;
 }
 
-std::unique_ptr<PyCommunicator> init(
-    const py::int_& job, const OptionalInt& rank, const OptionalInt& size,
-    const std::optional<std::string>& address, double join_timeout, double op_timeout,
-    const py::int_& loss_group, const std::string& host_config, const std::string& host_node,
-    bool at_host, const std::optional<std::string>& retry, double retry_timeout, bool fail_if_taken,
-    const std::string& run, const worker::ManagedJob& managed, const OpenOptions& open) {
+std::unique_ptr<PyCommunicator> init(const py::int_& job, const OptionalInt& rank,
+                                     const OptionalInt& size,
+                                     const std::optional<std::string>& address, double join_timeout,
+                                     double op_timeout, const py::int_& loss_group,
+                                     const std::string& host_config, const std::string& host_node,
+                                     bool at_host, const std::optional<std::string>& retry,
+                                     double retry_timeout, bool fail_if_taken,
+                                     const std::string& run, const OptionalBits& address_bits,
+                                     const worker::ManagedJob& managed, const OpenOptions& open) {
   CommunicatorOptions options;
   options.managed = managed;
   options.job = u32_of("job", job);
@@ -446,6 +454,9 @@ std::unique_ptr<PyCommunicator> init(
   options.retry = retry_of(retry);
   options.retry_timeout = seconds_of("retry_timeout", retry_timeout);
   options.run = run;
+  if (address_bits)
+    options.address_bits = {u32_of("low of address_bits", address_bits->first),
+                            u32_of("count of address_bits", address_bits->second)};
   options.open = open;
   return std::make_unique<PyCommunicator>(options);
 }

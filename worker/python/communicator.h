@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "worker/api/communicator.h"
 #include "worker/python/array_view.h"
@@ -19,6 +20,7 @@
 namespace tributary::python {
 
 using OptionalInt = std::optional<pybind11::int_>;
+using OptionalBits = std::optional<std::pair<pybind11::int_, pybind11::int_>>;
 
 class PyRequest {
  public:
@@ -77,6 +79,8 @@ class PyCommunicator {
   void barrier(std::optional<double> timeout);
   // False: this rank is not in the job any more.
   bool resize(const pybind11::int_& size);
+  // An array of zeros in memory whose low address bits are the same on all ranks.
+  pybind11::array allocate(const pybind11::object& shape, const pybind11::object& dtype);
   // Data by name. Arrays travel as .npy files, bytes as they are.
   void put(const std::string& name, const pybind11::object& value, double timeout);
   pybind11::object get(const std::string& name, double timeout);
@@ -117,11 +121,14 @@ OpenOptions open_job(const std::string& by, const OptionalInt& units, const Opti
 // Checks the arguments, joins, waits for all ranks. Throws ValueError, tributary.Error, or what a
 // signal handler raised. rank and size None: from the launcher's environment; address None:
 // TRIBUTARY_ADDRESS.
-std::unique_ptr<PyCommunicator> init(
-    const pybind11::int_& job, const OptionalInt& rank, const OptionalInt& size,
-    const std::optional<std::string>& address, double join_timeout, double op_timeout,
-    const pybind11::int_& loss_group, const std::string& host_config, const std::string& host_node,
-    bool at_host, const std::optional<std::string>& retry, double retry_timeout, bool fail_if_taken,
-    const std::string& run, const worker::ManagedJob& managed, const OpenOptions& open);
+std::unique_ptr<PyCommunicator> init(const pybind11::int_& job, const OptionalInt& rank,
+                                     const OptionalInt& size,
+                                     const std::optional<std::string>& address, double join_timeout,
+                                     double op_timeout, const pybind11::int_& loss_group,
+                                     const std::string& host_config, const std::string& host_node,
+                                     bool at_host, const std::optional<std::string>& retry,
+                                     double retry_timeout, bool fail_if_taken,
+                                     const std::string& run, const OptionalBits& address_bits,
+                                     const worker::ManagedJob& managed, const OpenOptions& open);
 
 }  // namespace tributary::python

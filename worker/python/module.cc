@@ -55,6 +55,11 @@ fail_if_taken: another process that has this rank may be about to end, so init()
 run: equal on all ranks of one start of a program, and another at its next start. Ranks of two starts
     form no epoch, but the later ones wait until the earlier ones have gone. "": TRIBUTARY_RUN of the
     environment; without it, ranks of any run may meet.
+address_bits: (low, count), for several switches: count bits of an array's address, from bit low on,
+    choose the switch of each chunk. Operations then need arrays whose lowest low + count address bits
+    are the same on all ranks, as allocate() gives them. Equal on all ranks. None:
+    TRIBUTARY_ADDRESS_BITS of the environment, "LOW,COUNT"; without it each switch gets a run of an
+    operation's chunks, wherever the array is.
 open: the switch need not have the job (switch.open_jobs), and learns it from its ranks. "inline": from
     each rank as it joins. "control": from the first unit of each node, and the others wait. "wait":
     this rank brings nothing. None: the switch has the job.
@@ -182,6 +187,14 @@ left, and only close() follows.
 
 Raises ValueError if the job cannot have that size, and tributary.Error if the ranks want different
 ones: the job then goes on as it was. After any other tributary.Error it cannot be used any more.)";
+
+constexpr const char* kAllocateDoc =
+    R"(Returns an array of zeros. With address_bits, its low address bits are the same on all ranks.
+
+shape, dtype: as in numpy.empty(); a dtype that operations take, or uint16.
+
+Every rank makes the same calls in the same order; arrays take turns over the switches, block by
+block. Does not wait.)";
 
 constexpr const char* kPutDoc =
     R"(Gives a value a name, under which every rank, and hosts that the job allows, can get() it.
@@ -332,6 +345,8 @@ PYBIND11_MODULE(_native, m) {
       .def("model_step", &PyCommunicator::model_step, kModelStepDoc)
       .def("barrier", &PyCommunicator::barrier, py::arg("timeout") = py::none(), kBarrierDoc)
       .def("resize", &PyCommunicator::resize, py::arg("size"), kResizeDoc)
+      .def("allocate", &PyCommunicator::allocate, py::arg("shape"), py::arg("dtype") = "float32",
+           kAllocateDoc)
       .def("put", &PyCommunicator::put, py::arg("name"), py::arg("value"),
            py::arg("timeout") = 10.0, kPutDoc)
       .def("get", &PyCommunicator::get, py::arg("name"), py::arg("timeout") = 10.0, kGetDoc)
@@ -354,7 +369,7 @@ PYBIND11_MODULE(_native, m) {
         py::arg("join_timeout") = 60.0, py::arg("op_timeout") = 60.0, py::arg("loss_group") = 0,
         py::arg("host_config") = "", py::arg("host_node") = "", py::arg("at_host") = false,
         py::arg("retry") = py::none(), py::arg("retry_timeout") = 30.0,
-        py::arg("fail_if_taken") = false, py::arg("run") = "",
+        py::arg("fail_if_taken") = false, py::arg("run") = "", py::arg("address_bits") = py::none(),
         py::arg_v("managed", tributary::worker::ManagedJob{}, "None"),
         py::arg_v("opened", tributary::OpenOptions{}, "None"), kInitDoc);
 }

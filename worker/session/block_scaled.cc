@@ -9,22 +9,25 @@
 namespace tributary::worker {
 
 BlockScaled::BlockScaled(std::span<float> values, std::uint32_t ranks,
-                         std::uint32_t elements_per_chunk, std::optional<std::int32_t> exponent)
-    : values_(values),
+                         std::uint32_t elements_per_chunk, std::optional<std::int32_t> exponent,
+                         const layout::ChunkPlaces& places)
+    : values_(places.none() ? std::span<float>() : values),
       elements_per_chunk_(elements_per_chunk),
+      places_(places),
       bits_(30 - static_cast<int>(std::bit_width(ranks - 1))),
-      chosen_(exponent.has_value()),
-      exponents_(
-          std::max<std::size_t>((values.size() + elements_per_chunk - 1) / elements_per_chunk, 1),
-          static_cast<std::int16_t>(exponent.value_or(0))),
-      mantissas_(values.size()) {
+      chosen_(exponent.has_value()) {
+  const std::size_t all = (values.size() + elements_per_chunk - 1) / elements_per_chunk;
+  const std::size_t chunks = places.all() ? all : places.size();
+  exponents_.resize(std::max<std::size_t>(chunks, 1),
+                    static_cast<std::int16_t>(exponent.value_or(0)));
+  mantissas_.resize(places.all() ? values.size() : chunks * elements_per_chunk);
   if (chosen_) return;
   for (std::size_t i = 0; i < exponents_.size(); ++i)
     exponents_[i] = needed(chunk_of(static_cast<std::uint32_t>(i)));
 }
 
 std::span<float> BlockScaled::chunk_of(std::uint32_t chunk) const {
-  const std::size_t begin = std::size_t{chunk} * elements_per_chunk_;
+  const std::size_t begin = std::size_t{places_[chunk]} * elements_per_chunk_;
   return values_.subspan(begin, std::min<std::size_t>(values_.size() - begin, elements_per_chunk_));
 }
 

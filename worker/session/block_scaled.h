@@ -23,6 +23,8 @@
 #include <span>
 #include <vector>
 
+#include "worker/layout/chunk_places.h"
+
 namespace tributary::worker {
 
 class BlockScaled {
@@ -31,10 +33,10 @@ class BlockScaled {
   static constexpr std::int16_t kLeastExponent = -200;
   static constexpr std::int16_t kMostExponent = 127;
 
-  // `values` stay the caller's and get the result. Reads all of them if it must find
-  // exponents.
+  // `values` stay the caller's and get the result; those outside the chunks at `places` stay as
+  // they are. Reads all that are inside if it must find exponents.
   BlockScaled(std::span<float> values, std::uint32_t ranks, std::uint32_t elements_per_chunk,
-              std::optional<std::int32_t> exponent = {});
+              std::optional<std::int32_t> exponent = {}, const layout::ChunkPlaces& places = {});
 
   // One for each chunk. First this rank's own; the caller replaces it by the largest of all ranks.
   [[nodiscard]] std::span<std::int16_t> exponents() { return exponents_; }
@@ -65,6 +67,7 @@ class BlockScaled {
 
   std::span<float> values_;
   std::uint32_t elements_per_chunk_;
+  layout::ChunkPlaces places_;
   int bits_;
   bool chosen_;  // the exponent is the caller's
   std::vector<std::int16_t> exponents_;

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "core/op_number.h"
+#include "worker/layout/stated_total.h"
 
 namespace tributary::worker {
 namespace {
@@ -37,6 +38,14 @@ std::vector<std::uint32_t> missing_in(const wire::Packet& packet) {
   return ids;
 }
 
+// As much of the memory's address as ranks state.
+std::string address_text(const layout::StatedTotal& total) {
+  if (!total.address) return {};
+  std::array<char, 48> text{};
+  std::snprintf(text.data(), text.size(), " in memory whose address ends in 0x%x", *total.address);
+  return text.data();
+}
+
 Failure mismatch(const wire::Packet& abort) {
   Failure f{Reason::op_mismatch, {}, {}, abort.header.op};
   const std::string where = job_text(abort.header.job) + " op " + std::to_string(abort.header.op);
@@ -49,6 +58,13 @@ Failure mismatch(const wire::Packet& abort) {
     if (rank != wire::kUnknownRank) f.ranks.push_back(rank);
   std::string got = describe(error->got);
   std::string expected = describe(error->expected);
+  const auto got_total = layout::total_of(error->got.total_elements);
+  const auto expected_total = layout::total_of(error->expected.total_elements);
+  const bool other_address = got_total.address != expected_total.address;
+  if (other_address) {
+    got += address_text(got_total);
+    expected += address_text(expected_total);
+  }
   if (got == expected) {
     // The shapes are equal: the ranks are at different ops, or this chunk ends one of them.
     got += error->got.last ? " ending here" : " of another op";
@@ -56,6 +72,9 @@ Failure mismatch(const wire::Packet& abort) {
   }
   f.text = where + ": " + the_rank(error->got.rank) + " sent " + got + ", " +
            the_rank(error->expected.rank) + " sent " + expected;
+  if (other_address)
+    f.text +=
+        "; address bits need memory at the same low bits on all ranks, as allocate() gives it";
   return f;
 }
 
@@ -173,8 +192,9 @@ std::string target_text(const wire::OpDescription& d) {
 
 std::string describe(const wire::OpDescription& d) {
   if (d.collective == wire::Collective::barrier) return "a barrier";
-  std::string text = d.total_elements != 0 ? std::to_string(d.total_elements)
-                                           : "a chunk of " + std::to_string(d.element_count);
+  std::string text = d.total_elements != 0
+                         ? std::to_string(layout::total_of(d.total_elements).elements)
+                         : "a chunk of " + std::to_string(d.element_count);
   text += std::string(" ") + wire::name_of(d.dtype);
   if (d.reduce_op != wire::ReduceOp::sum) text += std::string(" (") + name_of(d.reduce_op) + ")";
   if (d.collective != wire::Collective::allreduce)

@@ -20,6 +20,9 @@
 //     chunk 0        all                 (no data)              –
 //   open, update     all                 all                    data, in place
 //   barrier          all                 (no data)              –
+//
+// Where addresses choose among switches, a switch's op has some chunks of the array alone:
+// `places`. Then `count` is that of a whole part, and `data` that of the whole array.
 #pragma once
 
 #include <algorithm>
@@ -32,6 +35,8 @@
 
 #include "core/wire/extension.h"
 #include "core/wire/types.h"
+#include "worker/layout/chunk_places.h"
+#include "worker/layout/stated_total.h"
 #include "worker/session/failure.h"
 
 namespace tributary::worker {
@@ -50,6 +55,8 @@ struct Op {
   std::uint16_t array = 0;        // open, update: the array of the model, or wire::kModelStep
   BlockScaled* scaled = nullptr;  // encoding block-scaled: makes and takes the elements
   const Op* after = nullptr;      // an earlier op that must end before this one's data is known
+  layout::ChunkPlaces places;     // the array's chunks that are this op's
+  std::optional<std::uint32_t> address;  // low bits that all ranks' memory has to share
 
   std::uint32_t id = 0;      // counts submissions since START
   std::uint32_t rank = 0;    // the caller's
@@ -92,6 +99,7 @@ struct Op {
     chunks_per_part = static_cast<std::uint32_t>(std::max<std::size_t>(per_part, 1));
     const std::uint32_t parts = has_owners() ? ranks : 1;
     chunks = per_part == 0 ? 0 : chunks_per_part * parts;
+    if (!places.all()) chunks = static_cast<std::uint32_t>(places.size());
     chunks = remaining = std::max<std::uint32_t>(chunks + first_data_chunk(), 1);
   }
   // Elements of a part of the caller's array; parts follow each other.
@@ -99,13 +107,16 @@ struct Op {
   [[nodiscard]] std::size_t total(std::uint32_t ranks) const {
     return has_owners() ? whole_count() * ranks : whole_count();
   }
+  [[nodiscard]] std::uint64_t stated_total(std::uint32_t ranks) const {
+    return layout::number_of({total(ranks), address});
+  }
 
   // About one chunk:
   [[nodiscard]] std::uint32_t owner_of(std::uint32_t chunk) const {
-    return (chunk - first_data_chunk()) / chunks_per_part;
+    return place_of(chunk) / chunks_per_part;
   }
   [[nodiscard]] std::size_t elements_of(std::uint32_t chunk) const {
-    if (chunk < first_data_chunk()) return 0;
+    if (chunk < first_data_chunk() || places.none()) return 0;
     return std::min<std::size_t>(count - begin_of(chunk), elements_per_chunk);
   }
   [[nodiscard]] bool contributes(std::uint32_t chunk) const {
@@ -126,7 +137,7 @@ struct Op {
   }
   // The chunk's first element in its part.
   [[nodiscard]] std::size_t begin_of(std::uint32_t chunk) const {
-    return std::size_t{(chunk - first_data_chunk()) % chunks_per_part} * elements_per_chunk;
+    return std::size_t{place_of(chunk) % chunks_per_part} * elements_per_chunk;
   }
   // The data of the chunk that this rank sends, if it contributes.
   [[nodiscard]] std::span<const std::byte> input_of(std::uint32_t chunk) const {
@@ -142,10 +153,13 @@ struct Op {
  private:
   // Chunks before it carry no data: the ranks' agreement.
   [[nodiscard]] std::uint32_t first_data_chunk() const { return wire::moves_data(collective); }
+  [[nodiscard]] std::uint32_t place_of(std::uint32_t chunk) const {
+    return places[chunk - first_data_chunk()];
+  }
   // `whole`: the memory holds all parts.
   [[nodiscard]] std::span<std::byte> at(std::byte* memory, std::uint32_t chunk, bool whole) const {
     const std::size_t size = wire::size_of(dtype);
-    if (size == 0 || count == 0 || chunk < first_data_chunk()) return {};
+    if (size == 0 || count == 0 || chunk < first_data_chunk() || places.none()) return {};
     const std::size_t part = whole ? std::size_t{owner_of(chunk)} * whole_count() : 0;
     return {memory + (part + begin_of(chunk)) * size, elements_of(chunk) * size};
   }

@@ -33,6 +33,7 @@ struct SessionOptions {
   bool at_host = false;                   // see there
   bool keeps_models = false;              // in a drain: the caller tells the server of its run
   bool ends_in_silence = false;           // a switch that answers nothing for a lease is lost
+  bool needs_all_ranks = false;           // the caller takes no result that lacks ranks
   std::string switch_name;                // for error texts
   std::string silence_hint;               // follows the error about a switch that does not answer
 };

@@ -108,7 +108,7 @@ void Session::send_chunk(ChunkIndex i, Instant now, SendBatch& batch) {
   std::array<std::byte, 48> room;
   wire::ExtensionWriter extensions(room);
   if (c.chunk == 0)
-    extensions.add(wire::TaskInformation{op.total(options_.size), options_.size, 0});
+    extensions.add(wire::TaskInformation{op.stated_total(options_.size), options_.size, 0});
   if (const auto target = op.target_of(c.chunk)) extensions.add_target_rank(*target);
   if (wire::concerns_model(op.collective)) extensions.add_target_rank(op.array);
   if (op.collective == wire::Collective::broadcast && c.chunk == 0)

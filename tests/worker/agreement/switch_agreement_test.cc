@@ -30,6 +30,26 @@ TEST(SwitchAgreement, A2_NamesBothSides) {
             "place 0, rank 3 has it at place 1 (counted from 0); all ranks need the same list");
 }
 
+TEST(SwitchAgreement, A3_OtherAddressBitsAreNamedOnBothSides) {
+  const auto differ = [](const AddressBits& one, const AddressBits& other) {
+    return why_places_differ(maximum_of({vote_for_place(0, 2, one), vote_for_place(0, 1, other),
+                                         vote_for_place(0, 0, one)}),
+                             "udp://10.0.0.1");
+  };
+  EXPECT_EQ(differ({16, 1}, {16, 1}), "");
+  EXPECT_EQ(
+      differ({16, 1}, {}),
+      "the ranks choose switches by different address bits: rank 1 has none, rank 2 has 1 from "
+      "bit 16 on; all ranks need the same");
+  EXPECT_NE(differ({16, 1}, {16, 2}), "");
+  EXPECT_NE(differ({16, 1}, {17, 1}), "");
+  EXPECT_NE(differ({1, 30}, {30, 1}), "");
+  // Ranks of lists in another order, too.
+  EXPECT_NE(why_places_differ(
+                maximum_of({vote_for_place(0, 0, {16, 1}), vote_for_place(1, 1, {16, 1})}), "a"),
+            "");
+}
+
 TEST(SwitchAgreement, A2_SwitchesHaveToCutAndSumAlike) {
   wire::StartInfo first;
   first.chunk_bytes = 1024;

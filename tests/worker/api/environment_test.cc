@@ -47,6 +47,21 @@ TEST(Environment, Rule1_TheRunIsTheCallersOrTheEnvironments) {
   EXPECT_EQ(with({{"TRIBUTARY_RUN", "41"}}, own).run, "42");
 }
 
+TEST(Environment, A3_AddressBitsAreForSeveralSwitches) {
+  const Variables bits = {{"TRIBUTARY_ADDRESS_BITS", "16,1"}};
+  const CommunicatorOptions two{.size = 1, .address = "udp://10.0.0.1,10.0.1.1"};
+  EXPECT_EQ(with({}, two).address_bits, AddressBits{});
+  EXPECT_EQ(with({{"TRIBUTARY_ADDRESS_BITS", ""}}, two).address_bits, AddressBits{});
+  EXPECT_EQ(with(bits, two).address_bits, (AddressBits{16, 1}));
+  EXPECT_EQ(with(bits, {.size = 1, .address = "udp://10.0.0.1"}).address_bits, AddressBits{});
+  CommunicatorOptions own = two;
+  own.address_bits = {20, 2};
+  EXPECT_EQ(with(bits, own).address_bits, (AddressBits{20, 2}));
+  EXPECT_THAT(
+      refused({{"TRIBUTARY_ADDRESS_BITS", "16"}}, two),
+      AllOf(HasSubstr("TRIBUTARY_ADDRESS_BITS"), HasSubstr("'16'"), HasSubstr("LOW,COUNT")));
+}
+
 TEST(Environment, KnowsTheLaunchers) {
   for (const auto& [rank, size] :
        std::map<std::string, std::string>{{"RANK", "WORLD_SIZE"},

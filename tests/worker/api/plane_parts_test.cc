@@ -6,6 +6,8 @@
 #include <cmath>
 #include <set>
 
+#include "worker/layout/address_bits.h"
+
 namespace tributary::worker {
 namespace {
 
@@ -66,15 +68,14 @@ struct Touched {
   bool operator==(const Touched&) const = default;
 };
 
-Touched touched_by(const Op& op, std::uint32_t planes) {
-  constexpr std::uint32_t kRank = 1;
-  constexpr std::uint32_t kRanks = 3;
-  Request::State state;
-  split(op, kRank, kRanks, start_of(planes), state);
+constexpr std::uint32_t kPartsRank = 1;
+constexpr std::uint32_t kPartsRanks = 3;
+
+Touched touched_by(Request::State& state, std::uint32_t planes) {
   Touched touched;
   for (Request::Part& part : state.parts) {
-    part.cut(kRank, kRanks, start_of(planes));
-    touched.total = part.total(kRanks);
+    part.cut(kPartsRank, kPartsRanks, start_of(planes));
+    touched.total = part.total(kPartsRanks);
     for (std::uint32_t c = 0; c < part.chunks; ++c) {
       const auto in = part.contributes(c) ? part.input_of(c) : std::span<const std::byte>{};
       const auto out = part.receives(c) ? std::span<const std::byte>(part.output_of(c))
@@ -84,6 +85,12 @@ Touched touched_by(const Op& op, std::uint32_t planes) {
     }
   }
   return touched;
+}
+
+Touched touched_by(const Op& op, std::uint32_t planes) {
+  Request::State state;
+  split(op, kPartsRank, kPartsRanks, start_of(planes), state);
+  return touched_by(state, planes);
 }
 
 TEST(PlaneParts, A2_EveryCollectiveTouchesTheSameMemoryOnce) {
@@ -104,6 +111,49 @@ TEST(PlaneParts, A2_EveryCollectiveTouchesTheSameMemoryOnce) {
       for (const std::uint32_t planes : {2u, 3u, 7u, 16u})
         EXPECT_EQ(touched_by(op, planes), whole)
             << wire::name_of(op.collective) << " of " << count << " on " << planes;
+    }
+}
+
+// The shards of several switches, by address, on switches with any number of planes. A shard that
+// is cut again, as after a drain, is the same.
+TEST(PlaneParts, A3_ShardsByAddressTouchTheSameMemoryOnce) {
+  std::vector<std::int32_t> data(3 * 50);
+  std::vector<std::int32_t> output(3 * 50);
+  for (const auto collective :
+       {wire::Collective::allreduce, wire::Collective::reduce, wire::Collective::broadcast,
+        wire::Collective::all_gather, wire::Collective::reduce_scatter})
+    for (const std::size_t count : {0u, 1u, 4u, 29u, 50u}) {
+      Op op;
+      op.collective = collective;
+      op.data = reinterpret_cast<std::byte*>(data.data());
+      op.output = reinterpret_cast<std::byte*>(output.data());
+      op.count = count;
+      op.dtype = wire::DType::int32;
+      op.root = 1;
+      const Touched whole = touched_by(op, 1);
+      const auto shards =
+          layout::chunks_by_switch({0x34, 4, count, 4, op.has_owners() ? 3u : 1u}, {6, 2}, 3);
+      for (const std::uint32_t planes : {1u, 2u, 7u}) {
+        Touched touched;
+        for (const auto& places : shards) {
+          Request::State state;
+          state.places = places;
+          Op shard = op;
+          shard.of_count = count;
+          shard.places = layout::ChunkPlaces(state.places);
+          shard.address = 0x34;
+          split(shard, kPartsRank, kPartsRanks, start_of(3), state);
+          split_again(kPartsRank, kPartsRanks, start_of(planes), state);
+          EXPECT_EQ(state.parts.front().plane, 0);
+          EXPECT_EQ(state.parts.front().address, 0x34u);
+          const Touched one = touched_by(state, planes);
+          touched.read.insert(one.read.begin(), one.read.end());
+          touched.written.insert(one.written.begin(), one.written.end());
+          touched.total = one.total;
+        }
+        EXPECT_EQ(touched, whole) << wire::name_of(collective) << " of " << count << " on "
+                                  << planes;
+      }
     }
 }
 
@@ -160,6 +210,39 @@ TEST(PlaneParts, BlockScaledChunksHaveTheSameExponents) {
   const auto one = exponents_on(1);
   EXPECT_EQ(one.size(), 11u);
   for (const std::uint32_t planes : {2u, 3u, 16u}) EXPECT_EQ(exponents_on(planes), one) << planes;
+}
+
+TEST(PlaneParts, A3_BlockScaledShardsHaveTheExponentsOfTheWholeArray) {
+  std::vector<float> data(41);
+  for (std::size_t i = 0; i < data.size(); ++i)
+    data[i] = std::ldexp(1.0F, static_cast<int>(i) - 20);
+  Op op;
+  op.data = reinterpret_cast<std::byte*>(data.data());
+  op.count = data.size();
+  op.dtype = wire::DType::float32;
+  BlockScaled whole(data, 2, 4);
+  std::size_t chunks = 0;
+  for (const auto& places : layout::chunks_by_switch({0, 4, 41, 4, 1}, {5, 1}, 2)) {
+    Request::State state;
+    state.places = places;
+    Op shard = op;
+    shard.of_count = op.count;
+    shard.places = layout::ChunkPlaces(state.places);
+    shard.address = 0;
+    split_block_scaled(shard, 0, 2, start_of(3), {}, state);
+    split_again(0, 2, start_of(2), state);
+    ASSERT_EQ(state.parts.size(), 4u);
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < 4; i += 2) {
+      EXPECT_EQ(state.parts[i].address, 0u);
+      EXPECT_TRUE(state.parts[i].places.all());
+      for (const std::int16_t e : state.parts[i + 1].block_scaled->exponents())
+        EXPECT_EQ(e, whole.exponent(places[next++]));
+    }
+    EXPECT_EQ(next, places.size());
+    chunks += next;
+  }
+  EXPECT_EQ(chunks, 11u);
 }
 
 TEST(PlaneParts, WithAChosenExponentThereIsNothingToAgreeOn) {

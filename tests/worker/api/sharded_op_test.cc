@@ -50,6 +50,15 @@ TEST_F(ShardedOpTest, A2_AFailureNamesItsSwitch) {
   EXPECT_THAT(ended, ElementsAre("udp://10.0.1.1 by " + whole->failure->text));
 }
 
+// A rank that has heard of a disagreement leaves the other switches, too.
+TEST_F(ShardedOpTest, A2_ADisagreementIsTheCauseOfARankThatLeft) {
+  first.failure = Failure{wire::Reason::rank_left, {1}, "job 1: rank 1 left", {}};
+  second.failure = Failure{wire::Reason::op_mismatch, {0, 1}, "job 1 op 1: rank 1 sent", {}};
+  op.finish(first, "udp://10.0.0.1");
+  op.finish(second, "udp://10.0.1.1");
+  EXPECT_EQ(whole->failure->reason, wire::Reason::op_mismatch);
+}
+
 TEST_F(ShardedOpTest, Rule12_AnOverflowEndsNothingButTheOp) {
   first.failure = Failure{wire::Reason::overflow, {}, "job 1: op 3 overflowed", {}};
   op.finish(first, "udp://10.0.0.1");

@@ -85,6 +85,25 @@ TEST_F(CppInterfaceTimed, CollectivesOfContainers) {
   EXPECT_EQ(ranks[1]->stats().ops, 4u);
 }
 
+TEST_F(CppInterfaceTimed, A3_AllocatedArraysAreArrays) {
+  auto ranks = join();
+  std::optional<v0::Buffer<double>> kept;
+  {
+    v0::Buffer<double> a = ranks[0]->allocate<double>(3);
+    v0::Buffer<double> b = ranks[1]->allocate<double>(3);
+    EXPECT_THAT(a, ElementsAre(0, 0, 0));
+    a[1] = 1;
+    b[1] = 2;
+    v0::Request first = ranks[0]->allreduce(a);
+    ranks[1]->allreduce(b).wait();
+    first.wait();
+    kept.emplace(std::move(a));
+  }
+  ranks[0].reset();
+  EXPECT_THAT(*kept, ElementsAre(0, 3, 0));
+  EXPECT_THROW((void)ranks[1]->allocate<double>(SIZE_MAX), std::invalid_argument);
+}
+
 TEST_F(CppInterfaceTimed, AnErrorNamesReasonAndRanks) {
   auto ranks = join();
   std::vector<float> a(10);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 
 #include "core/prng.h"
 
@@ -110,6 +111,33 @@ TEST(BlockScaled, WhatIsNotFiniteMakesItsChunkNaN) {
       EXPECT_EQ(v[4], 10);
     }
   }
+}
+
+// Chunks that addresses have chosen have the exponents, mantissas and places of the whole array's.
+TEST(BlockScaled, A3_ChosenChunksAreThoseOfTheWholeArray) {
+  const Values values = {1, 2, 30, 40, 500, 600, 7000, 8000, 90000};
+  const std::array<std::uint32_t, 3> places = {1, 3, 4};
+  for (const auto exponent : {std::optional<std::int32_t>(), std::optional<std::int32_t>(-4)}) {
+    Values all = values;
+    Values some = values;
+    BlockScaled whole(all, 2, 2, exponent);
+    BlockScaled chosen(some, 2, 2, exponent, layout::ChunkPlaces(places));
+    ASSERT_EQ(chosen.exponents().size(), 3u);
+    for (std::uint32_t c = 0; c < 3; ++c) {
+      EXPECT_EQ(chosen.exponent(c), whole.exponent(places[c]));
+      const auto mine = chosen.mantissas(c).bytes;
+      const auto like = whole.mantissas(places[c]).bytes;
+      ASSERT_EQ(mine.size(), places[c] == 4 ? 4u : 8u);
+      EXPECT_TRUE(std::equal(mine.begin(), mine.end(), like.begin(), like.end()));
+    }
+    const Values sum = {-1, -2};
+    chosen.take_floats(1, std::as_bytes(std::span(sum)));
+    EXPECT_EQ(some, (Values{1, 2, 30, 40, 500, 600, -1, -2, 90000}));
+  }
+  Values some = values;
+  BlockScaled none(some, 2, 2, {}, layout::ChunkPlaces(std::span<const std::uint32_t>()));
+  EXPECT_EQ(none.exponents().size(), 1u);
+  EXPECT_TRUE(none.mantissas(0).bytes.empty());
 }
 
 // O10: under an exponent of the caller's, what has no room is marked, and the rest is as it was.

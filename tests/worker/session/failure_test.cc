@@ -6,6 +6,8 @@
 #include <array>
 #include <numeric>
 
+#include "worker/layout/stated_total.h"
+
 namespace tributary::worker {
 namespace {
 
@@ -47,6 +49,27 @@ TEST(Failure, OpsAreDescribedByWhatDiffers) {
   d.encoding = wire::Encoding::block_scaled;
   d.scale_exponent = -3;
   EXPECT_EQ(describe(d), "512 int32, block-scaled by 2^-3");
+}
+
+TEST(Failure, A3_RanksWhoseAddressesDifferAreNamedWithThem) {
+  wire::OpError error;
+  error.expected = {layout::number_of({1000, 0x3000}), 0, 16, wire::DType::float32};
+  error.got = {layout::number_of({1000, 0x11000}), 2, 16, wire::DType::float32};
+  EXPECT_EQ(describe(error.got), "1000 float32");
+  std::array<std::byte, 64> room;
+  wire::ExtensionWriter w(room);
+  ASSERT_TRUE(w.add(error));
+  wire::Packet p;
+  p.extensions = w.bytes();
+  p.header.job = 9;
+  p.header.op = 4;
+  p.header.reason = wire::Reason::op_mismatch;
+  const Failure f = aborted(p);
+  EXPECT_EQ(f.text,
+            "job 9 op 4: rank 2 sent 1000 float32 in memory whose address ends in 0x11000, rank 0 "
+            "sent 1000 float32 in memory whose address ends in 0x3000; address bits need memory at "
+            "the same low bits on all ranks, as allocate() gives it");
+  EXPECT_EQ(f.ranks, (std::vector<std::uint32_t>{2, 0}));
 }
 
 // Every reason an ABORT may carry has its own text; unknown ones are named by the wire's word.

@@ -70,6 +70,63 @@ TEST(Op, EveryCollectiveCoversItsArraysOnce) {
       }
 }
 
+// A switch's op has some chunks of an array: those of the undivided op, where they are.
+TEST(Op, A3_ChosenChunksAreThoseOfTheWholeArray) {
+  using wire::Collective;
+  constexpr std::uint32_t kRanks = 3;
+  wire::StartInfo start;
+  start.chunk_bytes = 16;
+  std::vector<std::int32_t> data(kRanks * 10);
+  std::vector<std::int32_t> output(kRanks * 10);
+  for (const auto kind : {Collective::allreduce, Collective::reduce, Collective::broadcast,
+                          Collective::all_gather, Collective::reduce_scatter}) {
+    SCOPED_TRACE(wire::name_of(kind));
+    Op whole;
+    whole.data = reinterpret_cast<std::byte*>(data.data());
+    whole.output = reinterpret_cast<std::byte*>(output.data());
+    whole.count = 10;
+    whole.dtype = wire::DType::int32;
+    whole.collective = kind;
+    Op some = whole;
+    const std::uint32_t first = wire::moves_data(kind) ? 1 : 0;
+    const std::vector<std::uint32_t> places = whole.has_owners()
+                                                  ? std::vector<std::uint32_t>{1, 2, 5, 6}
+                                                  : std::vector<std::uint32_t>{0, 2};
+    some.places = layout::ChunkPlaces(places);
+    whole.cut(0, kRanks, start);
+    some.cut(0, kRanks, start);
+    EXPECT_EQ(some.total(kRanks), whole.total(kRanks));
+    ASSERT_EQ(some.chunks, places.size() + first);
+    for (std::uint32_t c = first; c < some.chunks; ++c) {
+      const std::uint32_t like = places[c - first] + first;
+      EXPECT_EQ(some.elements_of(c), whole.elements_of(like));
+      EXPECT_EQ(some.target_of(c), whole.target_of(like));
+      EXPECT_EQ(some.contributes(c), whole.contributes(like));
+      EXPECT_EQ(some.begin_of(c), whole.begin_of(like));
+      if (some.contributes(c)) {
+        EXPECT_EQ(some.input_of(c).data(), whole.input_of(like).data());
+      }
+      if (some.receives(c)) {
+        EXPECT_EQ(some.output_of(c).data(), whole.output_of(like).data());
+      }
+    }
+    some.places = layout::ChunkPlaces(std::span<const std::uint32_t>());
+    some.cut(0, kRanks, start);
+    EXPECT_EQ(some.chunks, 1u);
+    EXPECT_EQ(some.elements_of(0), 0u);
+    EXPECT_TRUE(some.input_of(0).empty());
+    EXPECT_TRUE(some.output_of(0).empty());
+  }
+}
+
+TEST(Op, A3_StatesItsAddressBesideItsElements) {
+  Op op;
+  op.count = 10;
+  EXPECT_EQ(op.stated_total(3), 10u);
+  op.address = 0x40;
+  EXPECT_EQ(layout::total_of(op.stated_total(3)), (layout::StatedTotal{10, 0x40}));
+}
+
 TEST(OpQueue, RemovesFromAnyPlace) {
   std::array<Op, 4> ops;
   OpQueue q;

@@ -67,6 +67,8 @@ def init(*, manager=None, request=None, worker=None, **options):
     if manager is not None and options.get("open") is not None:
         raise ValueError("a manager says which jobs there are; allowed: without open")
     _take_opened(options)
+    if options.get("address_bits") is not None:
+        options["address_bits"] = tuple(map(_operator.index, options["address_bits"]))
     if manager is None:
         if request is not None or worker is not None:
             raise ValueError("request and worker are a manager's; allowed: manager as well")
