@@ -136,6 +136,9 @@ class [[nodiscard]] Request {
 template <typename T>
 class Buffer {
  public:
+  using value_type = T;
+  using iterator = T*;
+  using const_iterator = const T*;
   Buffer(void* memory, std::size_t size) : memory_(static_cast<T*>(memory)), size_(size) {}
   T* data() { return memory_.get(); }
   const T* data() const { return memory_.get(); }

@@ -6,6 +6,8 @@
 #include <array>
 #include <numeric>
 
+#include "worker/layout/stated_total.h"
+
 namespace tributary::worker {
 namespace {
 
