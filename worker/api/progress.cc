@@ -176,7 +176,7 @@ Progress::Turn Progress::turn(Instant now) {
   for (int more = 0; received > 0 && more < kMostBursts && next_wakeup() <= now; ++more)
     received = transport_->receive(receiver);
   if (ends_) take_end();  // what has arrived may name the cause of that, too
-  if (const std::string broken = transport_->failure(); !broken.empty())
+  if (const std::string broken = transport_->failure(); !broken.empty()) {
     for (const auto& session : sessions_) session->fail_locally(broken);
     names_.fail(broken);
   }
