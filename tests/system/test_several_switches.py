@@ -39,6 +39,7 @@ def test_a2_two_switches_share_every_op(make_bed, launch):
 
 
 def test_a3_the_addresses_of_arrays_choose_the_switch(make_bed, launch):
+    """A3: blocks of an array go to the switches in turns."""
     beds = [make_bed("memif", 3) for _ in range(2)]
     steps = [{**step, "allocate": True} for step in STEPS if step["do"] == "allreduce"]
     for worker in start_all(launch, beds, steps, address_bits=(16, 1)):

@@ -1,6 +1,7 @@
-// The size of an op as a rank states it in task information: the elements and, where addresses choose
-// among switches (A3), the low bits of its memory's address. Switches compare the whole number, so
-// ranks whose memory differs in these bits are told of it like ranks whose ops differ in length.
+// The size of an op as a rank states it in task information: the elements and, where addresses
+// choose among switches (A3), the low bits of its memory's address. Switches compare the whole
+// number, so ranks whose memory differs in these bits are told of it like ranks whose ops differ in
+// length.
 //
 //   bit 63: an address is stated | 62..32: its low bits | 31..0: elements
 //
