@@ -251,7 +251,7 @@ TEST(ServiceMoves, C7_OfTwoLinksToOneParentBothAreOpenUntilTheSwitchHasMoved) {
   twice.switches[3].other_uplinks[0].parent_port = "x";
   Manager manager(scratch.file(), twice);
   manager.submit();
-  // Of R the way up, of B the open ports and the one of the job's child.
+  // "a: rx, hears r": R goes up by a; B has ports r and x open, and its job has its child behind r.
   const auto sight = [&] {
     std::string text = manager.told("R").jobs.at(0).parent->uplink + ": ";
     for (const char* port : {"r", "x"})
