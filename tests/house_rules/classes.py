@@ -21,7 +21,6 @@ LARGER = {
     "aggregator/shard/shard_job.h ShardJob": (68, 0),
     "aggregator/engine/engine.h Engine": (66, 13),
     "aggregator/chunk/chunk_table.h ChunkTable": (64, 1),
-    "control/show/show.h Show": (40, 14),
     "completion/engine/engine_impl.h Engine::Impl": (20, 5),
 }
 

@@ -4,8 +4,7 @@
 #include <stdexcept>
 
 #include "control/metrics/completion_metrics.h"
-#include "control/show/show_engine.h"
-#include "control/show/show_hosting.h"
+#include "control/show/show_completion.h"
 #include "tools/psd/on_loop.h"
 
 namespace tributary::psd {
