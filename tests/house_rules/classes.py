@@ -21,7 +21,6 @@ LARGER = {
     "aggregator/shard/shard_job.h ShardJob": (68, 0),
     "aggregator/engine/engine.h Engine": (66, 13),
     "aggregator/chunk/chunk_table.h ChunkTable": (64, 1),
-    "completion/engine/engine_impl.h Engine::Impl": (20, 5),
 }
 
 _NOISE = re.compile(
