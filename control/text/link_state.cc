@@ -32,7 +32,7 @@ const char* name_of(LinkState state) {
 }
 
 LinkState link_state(const dataplane::Switch& sw, const dataplane::Port& port) {
-  if (port.link_up()) return LinkState::up;
+  if (port.link().up()) return LinkState::up;
   return takes_peers(port) && !has_members(sw, port.name()) ? LinkState::listening
                                                             : LinkState::down;
 }

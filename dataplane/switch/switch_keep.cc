@@ -73,15 +73,15 @@ void Switch::watch_client(std::uint16_t place) {
   if (!port.devargs().kind->memif || !port.is_device()) return;
   const MemifPort* const server = port.memif_server();
   // The link monitor looks next, and loops send there until then.
-  if (server != nullptr && server->connected() != port.link_up()) return;
+  if (server != nullptr && server->connected() != port.link().up()) return;
   const auto by_lease = [](const auto& a, const auto& b) { return a.lease < b.lease; };
   const auto last = std::max_element(config_.jobs.begin(), config_.jobs.end(), by_lease);
   const Duration longest = last == config_.jobs.end()
                                ? Duration()
                                : Duration::ns(last->lease.to_ns() / aggregator::Engine::kGonePart);
   const auto gone =
-      client_watches_[place].look({.connected = port.link_up(),
-                                   .losses = port.link_losses(),
+      client_watches_[place].look({.connected = port.link().up(),
+                                   .losses = port.link().losses(),
                                    .deaths = server == nullptr ? 0 : server->deaths()},
                                   longest, steady_now());
   if (!gone) return;

@@ -139,7 +139,7 @@ int check_whole_topology(const Options& options) {
 void print_ports(const dataplane::Switch& sw) {
   sw.for_each_port([](std::size_t place, const dataplane::Port& port) {
     std::printf("port %zu %s: %s, mtu %u, link %s\n", place, port.name().c_str(),
-                port.config().devargs.c_str(), port.config().mtu, port.link_up() ? "up" : "down");
+                port.config().devargs.c_str(), port.config().mtu, port.link().up() ? "up" : "down");
   });
 }
 
