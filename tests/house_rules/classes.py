@@ -15,7 +15,6 @@ LARGER = {
     "worker/api/progress.h Progress": (121, 2),
     "worker/session/session.h Session": (109, 8),
     "dataplane/aggregation/aggregation.h Aggregation": (103, 4),
-    "manager/admission/admission.h Admission": (77, 3),
     "aggregator/shard/shard_job.h ShardJob": (68, 0),
     "aggregator/engine/engine.h Engine": (66, 13),
     "aggregator/chunk/chunk_table.h ChunkTable": (64, 1),
