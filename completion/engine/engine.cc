@@ -4,9 +4,15 @@
 #include <stdexcept>
 #include <string>
 
+#include "completion/engine/engine_degrade.h"
 #include "completion/engine/engine_impl.h"
+#include "completion/engine/engine_pieces.h"
+#include "completion/engine/engine_replies.h"
 
 namespace tributary::completion {
+
+using aggregator::Outbox;
+
 namespace {
 
 // One packet causes a RESULT or an ABORT, and UNKNOWN to some ranks; expire() causes at most an
@@ -30,23 +36,13 @@ bool valid_attempt(const Job& job, const wire::Header& h) {
          h.reduce_op == wire::ReduceOp::sum && h.collective == wire::Collective::allreduce;
 }
 
-}  // namespace
-
-Engine::Impl::Impl(std::span<const JobLimits> limits) {
-  for (const JobLimits& job : limits) {
-    jobs.push_back(std::make_unique<Job>(job));
-    if (!by_id.emplace(job.id, jobs.back().get()).second)
-      throw std::invalid_argument("completion engine: job " + std::to_string(job.id) +
-                                  " appears twice");
-  }
+Decision on_ack(Job& job, const wire::Header& header) {
+  job.release_before(header.shard, header.seq);
+  job.refresh_gauges();
+  return {Verdict::noted};
 }
 
-Job* Engine::Impl::find_job(std::uint32_t id) {
-  const auto found = by_id.find(id);
-  return found == by_id.end() ? nullptr : found->second;
-}
-
-Decision Engine::Impl::dispatch(Job& job, const wire::Packet& packet, Instant now, Outbox& out) {
+Decision dispatch(Job& job, const wire::Packet& packet, Instant now, Outbox& out) {
   const wire::Header& h = packet.header;
   if (job.state == JobState::idle) return {Verdict::dropped, DropReason::not_joined};
   if (h.epoch != job.epoch || !valid_attempt(job, h) || !of_this_term(job, packet)) {
@@ -66,10 +62,20 @@ Decision Engine::Impl::dispatch(Job& job, const wire::Packet& packet, Instant no
   }
 }
 
-Decision Engine::Impl::on_ack(Job& job, const wire::Header& header) {
-  job.release_before(header.shard, header.seq);
-  job.refresh_gauges();
-  return {Verdict::noted};
+}  // namespace
+
+Engine::Impl::Impl(std::span<const JobLimits> limits) {
+  for (const JobLimits& job : limits) {
+    jobs.push_back(std::make_unique<Job>(job));
+    if (!by_id.emplace(job.id, jobs.back().get()).second)
+      throw std::invalid_argument("completion engine: job " + std::to_string(job.id) +
+                                  " appears twice");
+  }
+}
+
+Job* Engine::Impl::find_job(std::uint32_t id) {
+  const auto found = by_id.find(id);
+  return found == by_id.end() ? nullptr : found->second;
 }
 
 Engine::Engine(std::span<const JobLimits> jobs) : impl_(std::make_unique<Impl>(jobs)) {}
@@ -112,8 +118,8 @@ std::uint16_t Engine::epoch_of(std::uint32_t job) const {
 Decision Engine::on_packet(const wire::Packet& packet, Instant now, Outbox& out) {
   Job* job = impl_->find_job(packet.header.job);
   if (job == nullptr) return {Verdict::dropped, DropReason::unknown_job};
-  const Decision decision = impl_->dispatch(*job, packet, now, out);
-  return job->broken ? impl_->abort_broken(*job, out) : decision;
+  const Decision decision = dispatch(*job, packet, now, out);
+  return job->broken ? abort_broken(*job, out) : decision;
 }
 
 void Engine::expire(Instant now, Outbox& out) {
@@ -123,11 +129,11 @@ void Engine::expire(Instant now, Outbox& out) {
   for (const auto& job : impl_->jobs) {
     if (job->state != JobState::running) continue;
     if (job->limits.degraded_after != Duration::max()) {
-      impl_->degrade_waiting(*job, now, end, out);
+      degrade_waiting(*job, now, end, out);
     } else if (const auto* overdue = static_cast<const Chunk*>(job->deadlines.due(now))) {
-      impl_->abort_overdue(*job, *overdue, out);
+      abort_overdue(*job, *overdue, out);
     }
-    if (job->broken) impl_->abort_broken(*job, out);
+    if (job->broken) abort_broken(*job, out);
   }
 }
 

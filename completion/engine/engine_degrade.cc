@@ -1,7 +1,6 @@
-// Chunks that have waited long enough: finished without the late ranks, if the job allows that
-// (rule 21). Decided here and nowhere else, once for each chunk, so that all ranks get the same
-// bits and the same list; from then on the chunk is complete like any other.
-#include "completion/engine/engine_impl.h"
+#include "completion/engine/engine_degrade.h"
+
+#include "completion/engine/engine_pieces.h"
 
 namespace tributary::completion {
 namespace {
@@ -21,8 +20,7 @@ bool can_do_without(const Job& job, const Chunk& chunk) {
 
 }  // namespace
 
-// Finishes as many as there is room for before the box's place `end`; the next call continues.
-void Engine::Impl::degrade_waiting(Job& job, Instant now, std::size_t end, Outbox& out) {
+void degrade_waiting(Job& job, Instant now, std::size_t end, aggregator::Outbox& out) {
   if (!job.degrades) return;
   while (out.items().size() + most_messages(job) <= end) {
     auto* const chunk = static_cast<Chunk*>(job.deadlines.due(now));

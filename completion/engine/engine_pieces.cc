@@ -1,16 +1,30 @@
-// Contributions and aggregates: checks them, adds them to the cover of their chunk, combines them.
+#include "completion/engine/engine_pieces.h"
+
 #include <algorithm>
 #include <cstring>
 
-#include "completion/engine/engine_impl.h"
+#include "completion/engine/engine_replies.h"
+#include "completion/engine/engine_retry.h"
 #include "completion/engine/evaluate.h"
 #include "completion/model/model.h"
 #include "completion/pieces/cover.h"
 
 namespace tributary::completion {
-namespace {
 
 using aggregator::ChunkDescription;
+using aggregator::Outbox;
+
+namespace {
+
+// One piece that has arrived; its ranks are in Job::ranks.
+struct Arrival {
+  const wire::Packet& packet;
+  ChunkDescription description;
+  const aggregator::Kernels* kernels = nullptr;
+  bool aggregate = false;
+  bool wide = false;  // the payload is in accumulator type
+  wire::Reason reason = wire::Reason::none;
+};
 
 DropReason check_payload(const Job& job, const Arrival& a) {
   const ChunkDescription& d = a.description;
@@ -67,9 +81,57 @@ wire::Reason ask_model(const Job& job, const Chunk& chunk, const Piece& sum) {
   return job.model->answer(chunk.description, sum.buffer.first(sum.payload_bytes));
 }
 
+Decision add(Job& job, Chunk& chunk, const Arrival& arrival, Instant now, Outbox& out) {
+  const ChunkDescription& d = arrival.description;
+  const bool same = chunk.described
+                        ? chunk.description.agrees_with(d)
+                        : chunk.description.op == d.op && chunk.description.chunk == d.chunk;
+  if (!same) return abort_mismatch(job, chunk, d, out);
+  if (!chunk.described) describe(chunk, arrival, job.ranks);
+  if (chunk.reason == wire::Reason::none) chunk.reason = arrival.reason;
+  if (wire::is_marked(arrival.packet)) chunk.flags |= wire::kFlagCe;
+  chunk.given_up = chunk.given_up || (arrival.packet.header.flags & wire::kFlagExcluded) == 0;
+
+  Fit how = fit(chunk, job.ranks, job.lost);
+  // Rule 11: a sum that is no step of the declared expression cannot be a part of it.
+  if (job.limits.order == wire::Order::reproducible && how != Fit::duplicate && arrival.aggregate &&
+      arrival.packet.header.covered > 1 && !job.order.is_step(job.ranks)) {
+    std::copy(job.ranks.begin(), job.ranks.end(), job.lost.begin());
+    subtract(job.lost, chunk.covered);
+    how = Fit::dropped;
+  }
+  if (how == Fit::duplicate) {
+    job.counters.duplicates.add();
+    return {Verdict::dropped, DropReason::duplicate};
+  }
+  if (how == Fit::dropped) {
+    job.counters.overlaps_dropped.add();
+    ask_again(job, chunk, job.lost, out);
+    return {Verdict::dropped, DropReason::overlap};
+  }
+  if (how == Fit::replaces) {
+    job.counters.superseded.add(job.remove_overlapping(chunk, job.ranks));
+    if (count(job.lost) != 0) job.counters.overlaps_dropped.add();
+    ask_again(job, chunk, job.lost, out);
+  }
+  Piece* const piece = job.take_piece();
+  if (piece == nullptr) return {Verdict::dropped, DropReason::aborted};
+  fill(*piece, arrival, job.ranks);
+  job.join(chunk, *piece);
+  if (job.broken) return {Verdict::dropped, DropReason::aborted};
+  (arrival.aggregate ? job.counters.aggregates : job.counters.singles).add();
+  job.counters.piece_bytes.add(arrival.packet.payload.size());
+  if (job.limits.trigger == config::Trigger::streaming && arrival.kernels != nullptr)
+    combine_newest(job, chunk, *arrival.kernels);
+  if (chunk.covered_count < required_ranks(chunk, job.workers())) return {Verdict::held};
+  complete(job, chunk, now, out);
+  if (job.state == JobState::aborted) return {Verdict::epoch_aborted};
+  return {chunk.state == ChunkState::open ? Verdict::held : Verdict::completed};
+}
+
 }  // namespace
 
-Decision Engine::Impl::on_mark(Job& job, const wire::Packet& packet, Instant now) {
+Decision on_mark(Job& job, const wire::Packet& packet, Instant now) {
   const wire::Header& h = packet.header;
   if (!packet.payload.empty()) return {Verdict::dropped, DropReason::bad_payload_length};
   Chunk* chunk = nullptr;
@@ -98,7 +160,7 @@ Decision Engine::Impl::on_mark(Job& job, const wire::Packet& packet, Instant now
   return {Verdict::noted};
 }
 
-Decision Engine::Impl::on_piece(Job& job, const wire::Packet& packet, Instant now, Outbox& out) {
+Decision on_piece(Job& job, const wire::Packet& packet, Instant now, Outbox& out) {
   const wire::Header& h = packet.header;
   Arrival arrival{packet, aggregator::describe(packet)};
   arrival.aggregate = h.type != wire::PacketType::contribution;
@@ -155,56 +217,7 @@ Decision Engine::Impl::on_piece(Job& job, const wire::Packet& packet, Instant no
   return add(job, *chunk, arrival, now, out);
 }
 
-Decision Engine::Impl::add(Job& job, Chunk& chunk, const Arrival& arrival, Instant now,
-                           Outbox& out) {
-  const ChunkDescription& d = arrival.description;
-  const bool same = chunk.described
-                        ? chunk.description.agrees_with(d)
-                        : chunk.description.op == d.op && chunk.description.chunk == d.chunk;
-  if (!same) return abort_mismatch(job, chunk, arrival, out);
-  if (!chunk.described) describe(chunk, arrival, job.ranks);
-  if (chunk.reason == wire::Reason::none) chunk.reason = arrival.reason;
-  if (wire::is_marked(arrival.packet)) chunk.flags |= wire::kFlagCe;
-  chunk.given_up = chunk.given_up || (arrival.packet.header.flags & wire::kFlagExcluded) == 0;
-
-  Fit how = fit(chunk, job.ranks, job.lost);
-  // Rule 11: a sum that is no step of the declared expression cannot be a part of it.
-  if (job.limits.order == wire::Order::reproducible && how != Fit::duplicate && arrival.aggregate &&
-      arrival.packet.header.covered > 1 && !job.order.is_step(job.ranks)) {
-    std::copy(job.ranks.begin(), job.ranks.end(), job.lost.begin());
-    subtract(job.lost, chunk.covered);
-    how = Fit::dropped;
-  }
-  if (how == Fit::duplicate) {
-    job.counters.duplicates.add();
-    return {Verdict::dropped, DropReason::duplicate};
-  }
-  if (how == Fit::dropped) {
-    job.counters.overlaps_dropped.add();
-    ask_again(job, chunk, job.lost, out);
-    return {Verdict::dropped, DropReason::overlap};
-  }
-  if (how == Fit::replaces) {
-    job.counters.superseded.add(job.remove_overlapping(chunk, job.ranks));
-    if (count(job.lost) != 0) job.counters.overlaps_dropped.add();
-    ask_again(job, chunk, job.lost, out);
-  }
-  Piece* const piece = job.take_piece();
-  if (piece == nullptr) return {Verdict::dropped, DropReason::aborted};
-  fill(*piece, arrival, job.ranks);
-  job.join(chunk, *piece);
-  if (job.broken) return {Verdict::dropped, DropReason::aborted};
-  (arrival.aggregate ? job.counters.aggregates : job.counters.singles).add();
-  job.counters.piece_bytes.add(arrival.packet.payload.size());
-  if (job.limits.trigger == config::Trigger::streaming && arrival.kernels != nullptr)
-    combine_newest(job, chunk, *arrival.kernels);
-  if (chunk.covered_count < required_ranks(chunk, job.workers())) return {Verdict::held};
-  complete(job, chunk, now, out);
-  if (job.state == JobState::aborted) return {Verdict::epoch_aborted};
-  return {chunk.state == ChunkState::open ? Verdict::held : Verdict::completed};
-}
-
-void Engine::Impl::complete(Job& job, Chunk& chunk, Instant now, Outbox& out) {
+void complete(Job& job, Chunk& chunk, Instant now, Outbox& out) {
   const Evaluation done = evaluate(job, chunk, job.kernels_of(chunk.description));
   if (done.overflow && job.float_retry &&
       chunk.description.encoding == wire::Encoding::block_scaled)

@@ -1,11 +1,15 @@
-// The completion engine's messages to the root: results, answers to probes, the end of an epoch.
+#include "completion/engine/engine_replies.h"
+
 #include <algorithm>
 #include <array>
 
-#include "completion/engine/engine_impl.h"
 #include "core/wire/degraded.h"
 
 namespace tributary::completion {
+
+using aggregator::Outbox;
+using aggregator::Outgoing;
+
 namespace {
 
 wire::Header header_of(const Job& job, wire::PacketType type) {
@@ -54,7 +58,7 @@ void set_cause(Job& job, wire::Reason reason, const Chunk& chunk) {
 
 }  // namespace
 
-Decision Engine::Impl::on_probe(Job& job, const wire::Packet& packet, Outbox& out) {
+Decision on_probe(Job& job, const wire::Packet& packet, Outbox& out) {
   const wire::Header& h = packet.header;
   job.counters.probes.add();
   if (h.origin >= job.workers()) return {Verdict::dropped, DropReason::bad_child};
@@ -98,7 +102,7 @@ Decision Engine::Impl::on_probe(Job& job, const wire::Packet& packet, Outbox& ou
   return {Verdict::answered};
 }
 
-void Engine::Impl::send_result(Job& job, const Chunk& chunk, Outbox& out) {
+void send_result(Job& job, const Chunk& chunk, Outbox& out) {
   if (job.broken) return;
   Outgoing* o = out.add();
   if (o == nullptr) return;  // kept: a probe of the rank that misses it brings it
@@ -132,7 +136,7 @@ void Engine::Impl::send_result(Job& job, const Chunk& chunk, Outbox& out) {
   o->extension_bytes = extensions.bytes().size();
 }
 
-void Engine::Impl::ask_again(Job& job, const Chunk& chunk, ConstRankSet ranks, Outbox& out) {
+void ask_again(Job& job, const Chunk& chunk, ConstRankSet ranks, Outbox& out) {
   for_each(ranks, [&](std::uint32_t rank) {
     Outgoing* o = out.add();
     if (o == nullptr) return;  // the rank's own probe gets the answer
@@ -142,19 +146,19 @@ void Engine::Impl::ask_again(Job& job, const Chunk& chunk, ConstRankSet ranks, O
   });
 }
 
-Decision Engine::Impl::abort_mismatch(Job& job, const Chunk& chunk, const Arrival& got,
-                                      Outbox& out) {
+Decision abort_mismatch(Job& job, const Chunk& chunk, const aggregator::ChunkDescription& got,
+                        Outbox& out) {
   set_cause(job, wire::Reason::op_mismatch, chunk);
   job.last_abort.has_error = true;
   job.last_abort.error = {for_error(chunk.description, chunk.first_rank),
-                          for_error(got.description, lowest(job.ranks))};
+                          for_error(got, lowest(job.ranks))};
   job.counters.aborts_mismatch.add();
   job.stop(JobState::aborted);
   repeat_abort(job, out);
   return {Verdict::epoch_aborted, DropReason::op_mismatch};
 }
 
-void Engine::Impl::abort_overdue(Job& job, const Chunk& chunk, Outbox& out) {
+void abort_overdue(Job& job, const Chunk& chunk, Outbox& out) {
   set_cause(job, wire::Reason::deadline, chunk);
   job.last_abort.missing.resize(wire::kMaxMissingIds);
   job.last_abort.missing.resize(job.missing(chunk, job.last_abort.missing));
@@ -163,15 +167,14 @@ void Engine::Impl::abort_overdue(Job& job, const Chunk& chunk, Outbox& out) {
   repeat_abort(job, out);
 }
 
-void Engine::Impl::abort_model(Job& job, const Chunk& chunk, wire::Reason reason, Outbox& out) {
+void abort_model(Job& job, const Chunk& chunk, wire::Reason reason, Outbox& out) {
   set_cause(job, reason, chunk);
   job.counters.aborts_model.add();
   job.stop(JobState::aborted);
   repeat_abort(job, out);
 }
 
-// Names no chunk: after a broken invariant, the chunk tables cannot be trusted.
-Decision Engine::Impl::abort_broken(Job& job, Outbox& out) {
+Decision abort_broken(Job& job, Outbox& out) {
   job.last_abort.reason = wire::Reason::broken_invariant;
   job.last_abort.chunk = header_of(job, wire::PacketType::abort);
   job.last_abort.missing.clear();
@@ -182,7 +185,7 @@ Decision Engine::Impl::abort_broken(Job& job, Outbox& out) {
   return {Verdict::epoch_aborted, DropReason::aborted};
 }
 
-Decision Engine::Impl::repeat_abort(Job& job, Outbox& out) {
+Decision repeat_abort(Job& job, Outbox& out) {
   Outgoing* o = out.add();
   if (o == nullptr) return {Verdict::dropped, DropReason::no_mbuf};
   const AbortCause& cause = job.last_abort;

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "config/change/change.h"
-#include "control/show/show_hosting.h"
+#include "control/show/show_completion.h"
 #include "control/text/late_loops.h"
 #include "control/text/show_text.h"
 

@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "aggregator/chunk/child_map.h"
-#include "control/show/look.h"
+#include "control/text/look.h"
 #include "control/text/show_text.h"
 
 namespace tributary::control {

@@ -146,7 +146,7 @@ void collect_ports(Families& out, dataplane::Switch& sw) {
   collect_losses(out, sw);
   auto& link = family(out, "tributary_port_link_up", "1 when frames can leave", true);
   sw.for_each_port([&](std::size_t, const dataplane::Port& port) {
-    sample(link, {{"port", port.name()}}, port.link_up() ? 1 : 0);
+    sample(link, {{"port", port.name()}}, port.link().up() ? 1 : 0);
   });
   auto& listening = family(out, "tributary_port_listening",
                            "1 while a server of memif or vhost-user waits for a peer", true);

@@ -1,4 +1,5 @@
-// Answers `show`: tables of the running switch as lists of flat JSON objects.
+// Answers `show`: tables of the running switch as lists of flat JSON objects. Holds the
+// configuration meanwhile; the rows of each subject are in show_SUBJECT.h.
 //
 // Counters are read where they stand. The state of engines and FDB is read on the packet loops'
 // lcores, through their mailboxes, so an answer about a job is consistent, and costs its loop short
@@ -27,40 +28,6 @@ class Show {
 
  private:
   ShowAnswer answer_about(const std::string& what);
-  nlohmann::ordered_json ports();
-  nlohmann::ordered_json buffers();
-  nlohmann::ordered_json jobs();
-  nlohmann::ordered_json members();
-  nlohmann::ordered_json tree();
-  nlohmann::ordered_json slots();
-  nlohmann::ordered_json completion();
-  nlohmann::ordered_json escalated();
-  nlohmann::ordered_json op(const std::string& name);
-  nlohmann::ordered_json stragglers(const std::string& job);
-  nlohmann::ordered_json ops(const std::string& job);
-  nlohmann::ordered_json holds();
-  nlohmann::ordered_json holds_of(const std::string& job);
-  nlohmann::ordered_json hosts();
-  nlohmann::ordered_json seats();
-  nlohmann::ordered_json drops();
-  nlohmann::ordered_json stages();
-  nlohmann::ordered_json stages_of(const std::string& lcore);
-  nlohmann::ordered_json lcores();
-  nlohmann::ordered_json rxq();
-  nlohmann::ordered_json fragments();
-  nlohmann::ordered_json handover();
-  nlohmann::ordered_json fdb(const std::string& which);
-  nlohmann::ordered_json vlans();
-  nlohmann::ordered_json acl();
-  nlohmann::ordered_json groups();
-  nlohmann::ordered_json lldp();
-  nlohmann::ordered_json routes();
-  nlohmann::ordered_json neighbours();
-  nlohmann::ordered_json qps();
-  nlohmann::ordered_json names();
-  nlohmann::ordered_json telemetry(const std::string& which);
-  nlohmann::ordered_json telemetry_ports();
-  nlohmann::ordered_json config();
 
   dataplane::Switch& switch_;
 };

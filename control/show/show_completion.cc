@@ -1,10 +1,11 @@
-// The tables of `show` about the completion engine.
+#include "control/show/show_completion.h"
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
-#include "control/show/show.h"
-#include "control/show/show_engine.h"
+#include "control/text/look.h"
 #include "control/text/show_text.h"
 
 namespace tributary::control {
@@ -61,9 +62,38 @@ ordered_json chunk_row(const completion::ChunkStatus& chunk) {
           {"missing", chunk.missing}};
 }
 
-ordered_json Show::completion() {
+ordered_json seat_row(const completion::SeatStatus& seat) {
+  return {{"job", seat.job},
+          {"shard", seat.shard},
+          {"host", seat.host},
+          {"term", seat.term},
+          {"state", completion::name_of(seat.state)},
+          {"choice", config::name_of(seat.choice)},
+          {"chosen", completion::name_of(seat.chosen)},
+          {"silent_ms", milliseconds_or_null(seat.silent_for)}};
+}
+
+ordered_json served_rows(const completion::Server& server,
+                         const std::vector<completion::ServerSeatStatus>& seats) {
   ordered_json rows = ordered_json::array();
-  for (const auto& packet_loop : switch_.packet_loops()) {
+  for (std::size_t i = 0; i < seats.size(); ++i) {
+    const auto& counters = server.engine(i).counters(0);
+    rows.push_back({{"job", seats[i].job},
+                    {"shard", seats[i].shard},
+                    {"serving", seats[i].serving},
+                    {"refused", completion::name_of(seats[i].objection)},
+                    {"epoch", seats[i].epoch},
+                    {"term", seats[i].term},
+                    {"chunks_open", counters.chunks_open.get()},
+                    {"completions", counters.completions()},
+                    {"root_silent_ms", milliseconds_or_null(seats[i].root_silent_for)}});
+  }
+  return rows;
+}
+
+ordered_json show_completion(const dataplane::Switch& sw) {
+  ordered_json rows = ordered_json::array();
+  for (const auto& packet_loop : sw.packet_loops()) {
     if (packet_loop->is_late()) continue;
     const auto& engine = packet_loop->completion();
     for (std::size_t i = 0; i < engine.job_count(); ++i)
@@ -73,14 +103,36 @@ ordered_json Show::completion() {
   return rows;
 }
 
-ordered_json Show::escalated() {
+ordered_json show_escalated(const dataplane::Switch& sw) {
   ordered_json rows = ordered_json::array();
-  auto chunks = on_every_loop(switch_, [](dataplane::PacketLoop& w, Instant now) {
+  auto chunks = on_every_loop(sw, [](dataplane::PacketLoop& w, Instant now) {
     return w.completion().status(now, kMostChunks);
   });
-  sort_by_job(switch_, chunks, &completion::ChunkStatus::job);
+  sort_by_job(sw, chunks, &completion::ChunkStatus::job);
   if (chunks.size() > kMostChunks) chunks.resize(kMostChunks);
   for (const auto& chunk : chunks) rows.push_back(chunk_row(chunk));
+  return rows;
+}
+
+ordered_json show_hosts(const dataplane::Switch& sw) {
+  ordered_json rows = ordered_json::array();
+  for (const auto& seat : hosts_of(sw)) rows.push_back(seat_row(seat));
+  return rows;
+}
+
+// Seats that this switch hosts for roots above.
+ordered_json show_seats(const dataplane::Switch& sw) {
+  ordered_json rows = ordered_json::array();
+  for (const auto& packet_loop : sw.packet_loops()) {
+    const auto* const hosted = packet_loop->is_late() ? nullptr : packet_loop->hosted();
+    for (std::size_t job = 0; hosted != nullptr && job < hosted->job_count(); ++job) {
+      const completion::Server& server = hosted->server(job);
+      const auto seats = on_loop(*packet_loop, [&server](dataplane::PacketLoop&, Instant now) {
+        return server.status(now);
+      });
+      for (auto& row : served_rows(server, seats)) rows.push_back(std::move(row));
+    }
+  }
   return rows;
 }
 

@@ -1,7 +1,7 @@
-// `show fdb` and `show vlans`: which addresses are known, and which ports each VLAN has.
-//
 // The table of addresses belongs to the packet loop of lcore 0 and may have a million places. It is
 // looked at a piece at a time, and packets go on in between: no look takes longer than a piece.
+#include "control/show/show_fdb.h"
+
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -10,7 +10,6 @@
 
 #include "config/plan/port_places.h"
 #include "config/text/codec.h"
-#include "control/show/show.h"
 #include "control/text/show_text.h"
 
 namespace tributary::control {
@@ -100,13 +99,13 @@ VlanPorts ports_of(const config::SwitchConfig& config, std::uint16_t vlan) {
 
 }  // namespace
 
-ordered_json Show::fdb(const std::string& which) {
-  const FdbFilter filter = filter_of(switch_, which);
+ordered_json show_fdb(const dataplane::Switch& sw, const std::string& which) {
+  const FdbFilter filter = filter_of(sw, which);
   ordered_json rows = ordered_json::array();
   const auto add = [&](const FdbRow& row) {
     rows.push_back({{"mac", config::format_mac(row.mac)},
                     {"vlan", row.vlan},
-                    {"port", switch_.port_name(row.port)},
+                    {"port", sw.port_name(row.port)},
                     {"kind", row.is_static ? "static" : "learned"},
                     {"age_ms", milliseconds(row.age)}});
     return true;
@@ -116,11 +115,11 @@ ordered_json Show::fdb(const std::string& which) {
     return rows.size() < kMostFdbRows ? add(row) : (++more, true);
   };
   // A static address is in every VLAN.
-  for (const auto& entry : switch_.config().forwarding.static_macs)
-    for (std::uint16_t port = 0; port < switch_.ports().size(); ++port)
-      if (switch_.port_name(port) == entry.port && filter.port.value_or(port) == port)
+  for (const auto& entry : sw.config().forwarding.static_macs)
+    for (std::uint16_t port = 0; port < sw.ports().size(); ++port)
+      if (sw.port_name(port) == entry.port && filter.port.value_or(port) == port)
         add_or_count({entry.mac, 0, port, true, {}});
-  for_each_learned(switch_, filter, add_or_count);
+  for_each_learned(sw, filter, add_or_count);
   if (more != 0)
     rows.push_back({{"mac", nullptr},
                     {"vlan", nullptr},
@@ -131,9 +130,9 @@ ordered_json Show::fdb(const std::string& which) {
 }
 
 // A row for each VLAN with addresses, and one for all in a row that have none and the same ports.
-ordered_json Show::vlans() {
+ordered_json show_vlans(const dataplane::Switch& sw) {
   std::array<std::uint32_t, dataplane::kVlanIds> addresses{};
-  for_each_learned(switch_, {}, [&](const FdbRow& row) {
+  for_each_learned(sw, {}, [&](const FdbRow& row) {
     ++addresses[row.vlan];
     return true;
   });
@@ -142,14 +141,14 @@ ordered_json Show::vlans() {
     if (ports == VlanPorts() && addresses[first] == 0) return;
     rows.push_back({{"vlan", first},
                     {"to", or_null(last != first, last)},
-                    {"access", port_names(switch_, ports.access)},
-                    {"trunk", port_names(switch_, ports.trunk)},
-                    {"native", port_names(switch_, ports.native)},
-                    {"transparent", port_names(switch_, ports.transparent)},
+                    {"access", port_names(sw, ports.access)},
+                    {"trunk", port_names(sw, ports.trunk)},
+                    {"native", port_names(sw, ports.native)},
+                    {"transparent", port_names(sw, ports.transparent)},
                     {"addresses", addresses[first]}});
   };
   const auto ports_at = [&](std::size_t vlan) {
-    return ports_of(switch_.config(), static_cast<std::uint16_t>(vlan));
+    return ports_of(sw.config(), static_cast<std::uint16_t>(vlan));
   };
   for (std::size_t first = 0; first < dataplane::kVlanIds;) {
     const VlanPorts ports = ports_at(first);

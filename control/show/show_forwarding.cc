@@ -1,12 +1,11 @@
-// `show acl`, `show groups`, `show lldp` and `show fragments`: what happens to traffic that is not
-// aggregation, and between whom.
+#include "control/show/show_forwarding.h"
+
 #include <nlohmann/json.hpp>
 
 #include "config/schema/schema_acl.h"
 #include "config/text/codec.h"
 #include "control/metrics/forwarding_metrics.h"
 #include "control/show/group_rows.h"
-#include "control/show/show.h"
 #include "control/text/show_text.h"
 
 namespace tributary::control {
@@ -19,14 +18,14 @@ constexpr std::uint32_t kGroupsPerLook = 256;
 
 }  // namespace
 
-ordered_json Show::acl() {
+ordered_json show_acl(const dataplane::Switch& sw) {
   ordered_json rows = ordered_json::array();
-  const auto& acl = switch_.config().acl;
+  const auto& acl = sw.config().acl;
   const auto row = [&](std::size_t i, const std::string& name, config::AclAction action,
                        const std::string& match) {
     rows.push_back({{"rule", name},
                     {"action", action == config::AclAction::allow ? "allow" : "deny"},
-                    {"frames", acl_hits(switch_, i)},
+                    {"frames", acl_hits(sw, i)},
                     {"match", text_or_null(match)}});
   };
   for (std::size_t i = 0; i < acl.rules.size(); ++i)
@@ -37,9 +36,9 @@ ordered_json Show::acl() {
 
 // Read on the lcore that keeps the groups, a piece at a time: there may be 65,536, and a port for
 // each VLAN.
-ordered_json Show::groups() {
+ordered_json show_groups(const dataplane::Switch& sw) {
   ordered_json rows = ordered_json::array();
-  if (switch_.packet_loops()[0].is_late()) return rows;
+  if (sw.packet_loops()[0].is_late()) return rows;
   const auto look = [](dataplane::PacketLoop& w, Instant now, std::uint32_t& place,
                        std::vector<dataplane::GroupRow>& piece) {
     if (w.snooping() == nullptr) return false;
@@ -47,7 +46,7 @@ ordered_json Show::groups() {
     return place != w.snooping()->row_places();
   };
   GroupRows entries;
-  in_pieces<dataplane::GroupRow, std::uint32_t>(switch_.packet_loops()[0], kGroupsPerLook, look,
+  in_pieces<dataplane::GroupRow, std::uint32_t>(sw.packet_loops()[0], kGroupsPerLook, look,
                                                 [&](const auto& piece) {
                                                   for (const auto& row : piece) entries.add(row);
                                                   return true;
@@ -56,19 +55,19 @@ ordered_json Show::groups() {
     rows.push_back(
         {{"vlan", entry.vlan},
          {"group", wire::is_zero(entry.group) ? "routers" : config::format_mac(entry.group)},
-         {"ports", port_names(switch_, entry.ports)},
+         {"ports", port_names(sw, entry.ports)},
          {"left_ms", milliseconds(entry.left)}});
   return rows;
 }
 
-ordered_json Show::lldp() {
+ordered_json show_lldp(const dataplane::Switch& sw) {
   ordered_json rows = ordered_json::array();
-  const auto neighbours = on_every_loop(switch_, [](dataplane::PacketLoop& w, Instant now) {
+  const auto neighbours = on_every_loop(sw, [](dataplane::PacketLoop& w, Instant now) {
     return w.lldp() != nullptr ? w.lldp()->rows(now) : std::vector<dataplane::LldpRow>();
   });
   for (const auto& n : neighbours) {
     const auto& ipv4 = n.said.management_ipv4;
-    rows.push_back({{"port", switch_.port_name(n.port)},
+    rows.push_back({{"port", sw.port_name(n.port)},
                     {"system", wire::lldp_text(n.said.system_name)},
                     {"chassis", wire::lldp_chassis_text(n.said.chassis)},
                     {"its_port", wire::lldp_port_text(n.said.port)},
@@ -81,11 +80,11 @@ ordered_json Show::lldp() {
   return rows;
 }
 
-ordered_json Show::fragments() {
+ordered_json show_fragments(const dataplane::Switch& sw) {
   ordered_json rows = ordered_json::array();
-  if (!config::takes_fragments(switch_.config())) return rows;
-  switch_.for_each_port([&](std::size_t place, const dataplane::Port& port) {
-    const dataplane::PortCounters counters = switch_.packet_loops().port_counters(place);
+  if (!config::takes_fragments(sw.config())) return rows;
+  sw.for_each_port([&](std::size_t place, const dataplane::Port& port) {
+    const dataplane::PortCounters counters = sw.packet_loops().port_counters(place);
     rows.push_back({{"port", port.name()},
                     {"put_together", counters.reassembled.get()},
                     {"cut", counters.fragmented.get()},

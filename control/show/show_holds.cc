@@ -1,11 +1,10 @@
-// `show holds [JOB]`: for how long slots were held (T22), as figures of each job and shard, or as
-// the histogram of one job or of the whole switch.
+#include "control/show/show_holds.h"
+
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "control/show/show.h"
 #include "control/text/late_loops.h"
 #include "control/text/show_text.h"
 
@@ -60,11 +59,11 @@ ordered_json buckets_of(const HoldTimes& times) {
 
 }  // namespace
 
-ordered_json Show::holds() {
+ordered_json show_holds(const dataplane::Switch& sw) {
   ordered_json jobs = ordered_json::array();
   Duration longest;
   std::uint64_t open = 0;
-  for (const dataplane::LoopJob& placed : switch_.jobs()) {
+  for (const dataplane::LoopJob& placed : sw.jobs()) {
     const auto& job = placed.config();
     const aggregator::JobCounters all = placed.engine().counters(placed.index);
     const Duration turn = longest_turn(*placed.packet_loop);
@@ -83,7 +82,7 @@ ordered_json Show::holds() {
       if (const auto* const part = placed.engine().shard_counters(placed.index, shard))
         add(shard, *part);
   }
-  ordered_json whole = row_of("all", "all", "all", slot_holds(switch_), longest, open);
+  ordered_json whole = row_of("all", "all", "all", slot_holds(sw), longest, open);
   whole["deadline_ms"] = nullptr;
   whole["bound_ms"] = nullptr;
   ordered_json rows = ordered_json::array({std::move(whole)});
@@ -91,21 +90,21 @@ ordered_json Show::holds() {
   return rows;
 }
 
-ordered_json Show::holds_of(const std::string& which) {
-  if (which == "all") return buckets_of(slot_holds(switch_));
+ordered_json show_holds(const dataplane::Switch& sw, const std::string& which) {
+  if (which == "all") return buckets_of(slot_holds(sw));
   std::uint32_t id = 0;
   const auto [end, error] = std::from_chars(which.data(), which.data() + which.size(), id);
   if (error != std::errc{} || end != which.data() + which.size())
     throw std::invalid_argument("'" + which + "' names no job; allowed: a job's id, or all");
   bool found = false;
   HoldTimes times;  // of all its planes
-  for (const dataplane::LoopJob& placed : switch_.jobs()) {
+  for (const dataplane::LoopJob& placed : sw.jobs()) {
     if (placed.config().id != id) continue;
     found = true;
     times.include(placed.engine().counters(placed.index).slot_hold);
   }
   if (found) return buckets_of(times);
-  refuse_job(switch_, id);
+  refuse_job(sw, id);
 }
 
 }  // namespace tributary::control

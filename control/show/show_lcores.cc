@@ -1,11 +1,10 @@
-// The tables of `show` about the packet loops: what each does, which queues it has, and what goes
-// from one to another.
+#include "control/show/show_lcores.h"
+
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "control/metrics/loop_metrics.h"
-#include "control/show/show.h"
 #include "control/text/show_text.h"
 #include "dataplane/host/tsc_clock.h"
 
@@ -67,29 +66,29 @@ ordered_json stage_rows(const StageTable& stages) {
 
 }  // namespace
 
-ordered_json Show::stages() {
+ordered_json show_stages(const dataplane::Switch& sw) {
   StageTable sum{};
-  for (const auto& packet_loop : switch_.packet_loops()) include(sum, packet_loop->stages());
+  for (const auto& packet_loop : sw.packet_loops()) include(sum, packet_loop->stages());
   return stage_rows(sum);
 }
 
-ordered_json Show::stages_of(const std::string& lcore) {
+ordered_json show_stages(const dataplane::Switch& sw, const std::string& lcore) {
   std::size_t index = 0;
   const auto [end, error] = std::from_chars(lcore.data(), lcore.data() + lcore.size(), index);
   if (error != std::errc{} || end != lcore.data() + lcore.size() ||
-      index >= switch_.packet_loops().size())
+      index >= sw.packet_loops().size())
     throw std::invalid_argument("'" + lcore + "' names no lcore; allowed: 0 to " +
-                                std::to_string(switch_.packet_loops().size() - 1));
-  return stage_rows(switch_.packet_loops()[index].stages());
+                                std::to_string(sw.packet_loops().size() - 1));
+  return stage_rows(sw.packet_loops()[index].stages());
 }
 
 // Where the time of each lcore went since the start.
-ordered_json Show::lcores() {
+ordered_json show_lcores(const dataplane::Switch& sw) {
   ordered_json rows = ordered_json::array();
   const double hz = dataplane::tsc_hz();
-  const auto placed = switch_.jobs();
-  for (std::size_t i = 0; i < switch_.packet_loops().size(); ++i) {
-    const dataplane::PacketLoop& packet_loop = switch_.packet_loops()[i];
+  const auto placed = sw.jobs();
+  for (std::size_t i = 0; i < sw.packet_loops().size(); ++i) {
+    const dataplane::PacketLoop& packet_loop = sw.packet_loops()[i];
     double busy = 0;
     double polling = 0;
     for (const StageCounters& stage : packet_loop.stages()) {
@@ -102,7 +101,7 @@ ordered_json Show::lcores() {
     const auto percent = [all](double part) { return all == 0 ? 0.0 : 100 * part / all; };
     std::vector<std::string> queues;
     for (const auto& queue : packet_loop.queues())
-      queues.push_back(switch_.port_name(queue.port) + ":" + std::to_string(queue.queue));
+      queues.push_back(sw.port_name(queue.port) + ":" + std::to_string(queue.queue));
     std::vector<std::uint32_t> jobs;
     std::vector<std::uint32_t> planes;  // of these
     for (const auto& placed_job : placed) {
@@ -111,7 +110,7 @@ ordered_json Show::lcores() {
       planes.push_back(placed_job.config().plane);
     }
     rows.push_back({{"lcore", i},
-                    {"cpu", cpu_of(switch_, i)},
+                    {"cpu", cpu_of(sw, i)},
                     {"busy_percent", percent(busy)},
                     {"idle_percent", percent(polling)},
                     {"sleep_percent", percent(asleep)},
@@ -126,23 +125,23 @@ ordered_json Show::lcores() {
   return rows;
 }
 
-ordered_json Show::rxq() {
+ordered_json show_rxq(const dataplane::Switch& sw) {
   ordered_json rows = ordered_json::array();
-  const config::NumaPlan& plan = switch_.pools().plan();
-  for (const config::QueuePlace& place : config::queue_places(switch_.config()))
-    for (const auto& queue : switch_.packet_loops()[place.lcore].queues()) {
+  const config::NumaPlan& plan = sw.pools().plan();
+  for (const config::QueuePlace& place : config::queue_places(sw.config()))
+    for (const auto& queue : sw.packet_loops()[place.lcore].queues()) {
       if (queue.port != place.port || queue.queue != place.queue) continue;
-      const dataplane::Steering& steering = switch_.ports()[place.port]->steering();
+      const dataplane::Steering& steering = sw.ports()[place.port]->steering();
       const int lcore = config::lcore_socket(plan.machine, place.lcore);
       const int port = config::port_socket(plan.machine, place.port);
       const std::size_t pool = plan.of_queue[place.port][place.queue];
       const std::uint64_t packets = queue.packets.get();
       const std::uint64_t bursts = queue.bursts.get();
       rows.push_back(
-          {{"port", switch_.port_name(place.port)},
+          {{"port", sw.port_name(place.port)},
            {"queue", place.queue},
            {"lcore", place.lcore},
-           {"cpu", cpu_of(switch_, place.lcore)},
+           {"cpu", cpu_of(sw, place.lcore)},
            {"socket", socket_or_null(lcore)},
            {"port_socket", socket_or_null(port)},
            {"buffers_socket", socket_or_null(plan.pools[pool].socket)},
@@ -158,15 +157,15 @@ ordered_json Show::rxq() {
   return rows;
 }
 
-ordered_json Show::handover() {
+ordered_json show_handover(const dataplane::Switch& sw) {
   ordered_json rows = ordered_json::array();
-  const dataplane::Handover* const handover = switch_.packet_loops().handover();
+  const dataplane::Handover* const handover = sw.packet_loops().handover();
   if (handover == nullptr) return rows;
   for (std::size_t from = 0; from < handover->lcores(); ++from)
     for (std::size_t to = 0; to < handover->lcores(); ++to) {
       if (from == to) continue;
       const auto& counters = handover->path(from, to).counters;
-      const HandedGroups groups = handed_groups(switch_.packet_loops(), from, to);
+      const HandedGroups groups = handed_groups(sw.packet_loops(), from, to);
       constexpr auto kJobs = static_cast<std::size_t>(dataplane::TrafficClass::jobs);
       constexpr auto kOthers = static_cast<std::size_t>(dataplane::TrafficClass::others);
       rows.push_back({{"from", from},

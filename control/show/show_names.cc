@@ -1,7 +1,7 @@
-// `show names`: what the switch keeps of each job's named data, and how it was asked for.
+#include "control/show/show_names.h"
+
 #include <nlohmann/json.hpp>
 
-#include "control/show/show.h"
 #include "control/text/show_text.h"
 
 namespace tributary::control {
@@ -49,10 +49,10 @@ ordered_json seconds_of(const std::optional<Duration>& age) {
 
 }  // namespace
 
-ordered_json Show::names() {
+ordered_json show_names(const dataplane::Switch& sw) {
   ordered_json rows = ordered_json::array();
-  for (std::size_t lcore = 0; lcore < switch_.packet_loops().size(); ++lcore) {
-    dataplane::PacketLoop& loop = switch_.packet_loops()[lcore];
+  for (std::size_t lcore = 0; lcore < sw.packet_loops().size(); ++lcore) {
+    dataplane::PacketLoop& loop = sw.packet_loops()[lcore];
     if (loop.is_late()) continue;
     for (NamesSeen& job : named_jobs_of(loop)) {
       count_entries(loop, job);

@@ -1,5 +1,5 @@
-// `show ops JOB`: the ops that are still known. `show op JOB/OP`: the timeline of an op, over all
-// shards of this switch; plane by plane, each of which counts from its own first contribution.
+#include "control/show/show_op.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -10,7 +10,6 @@
 
 #include "aggregator/shard/op_history.h"
 #include "config/plan/aggregation_memory.h"
-#include "control/show/show.h"
 #include "control/text/late_loops.h"
 #include "control/text/show_text.h"
 #include "dataplane/rdma/queue_pair_status.h"
@@ -89,11 +88,11 @@ void add_behind(ordered_json& rows) {
 
 }  // namespace
 
-ordered_json Show::ops(const std::string& name) {
+ordered_json show_ops(const dataplane::Switch& sw, const std::string& name) {
   const auto job = number_of(name);
   if (!job) throw std::invalid_argument("'" + name + "' names no job; its id does, a number");
   ordered_json rows = ordered_json::array();
-  const auto owners = switch_.owners_of(*job);
+  const auto owners = sw.owners_of(*job);
   for (std::size_t plane = 0; plane < owners.size(); ++plane) {
     if (owners[plane]->is_late()) continue;
     const auto ops = on_loop(*owners[plane], [job = *job](dataplane::PacketLoop& w, Instant now) {
@@ -107,14 +106,14 @@ ordered_json Show::ops(const std::string& name) {
                       {"result", op.finished ? "made" : "not yet"},
                       {"trouble", op.trouble}});
   }
-  const auto placed = switch_.jobs();
+  const auto placed = sw.jobs();
   if (std::any_of(placed.begin(), placed.end(),
                   [&](const dataplane::LoopJob& one) { return one.config().id == *job; }))
     return rows;
-  refuse_job(switch_, *job);
+  refuse_job(sw, *job);
 }
 
-ordered_json Show::op(const std::string& name) {
+ordered_json show_op(const dataplane::Switch& sw, const std::string& name) {
   const std::string_view text = name;
   const std::size_t slash = text.find('/');
   const auto job = number_of(text.substr(0, slash));
@@ -124,8 +123,8 @@ ordered_json Show::op(const std::string& name) {
     throw std::invalid_argument("'" + name +
                                 "' names no op; JOB/OP does, two numbers such as 1/42");
   ordered_json rows = ordered_json::array();
-  const auto sampled = sampled_of(switch_, *job, *id);
-  const auto owners = switch_.owners_of(*job);
+  const auto sampled = sampled_of(sw, *job, *id);
+  const auto owners = sw.owners_of(*job);
   for (std::size_t plane = 0; plane < owners.size(); ++plane) {
     if (owners[plane]->is_late()) continue;
     const Lines seen =
@@ -140,7 +139,7 @@ ordered_json Show::op(const std::string& name) {
   }
   add_behind(rows);
   if (!rows.empty()) return rows;
-  check_in_time(switch_, *job);
+  check_in_time(sw, *job);
   throw std::invalid_argument("op " + std::to_string(*id) + " of job " + std::to_string(*job) +
                               " is not known here: it has not begun, or is not one of the last " +
                               std::to_string(config::kOpHistory) +

@@ -1,26 +1,26 @@
-// Ports and what they take: counters, drops, packet buffers.
+#include "control/show/show_ports.h"
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "config/text/codec.h"
-#include "control/show/look.h"
-#include "control/show/show.h"
 #include "control/text/link_state.h"
+#include "control/text/look.h"
 #include "control/text/show_text.h"
 
 namespace tributary::control {
 
 using nlohmann::ordered_json;
 
-ordered_json Show::ports() {
+ordered_json show_ports(const dataplane::Switch& sw) {
   ordered_json rows = ordered_json::array();
-  switch_.for_each_port([&](std::size_t place, const dataplane::Port& port) {
-    const dataplane::PortCounters counters = switch_.packet_loops().port_counters(place);
+  sw.for_each_port([&](std::size_t place, const dataplane::Port& port) {
+    const dataplane::PortCounters counters = sw.packet_loops().port_counters(place);
     rows.push_back({{"port", port.name()},
-                    {"link", name_of(link_state(switch_, port))},
+                    {"link", name_of(link_state(sw, port))},
                     {"mtu", port.config().mtu},
                     {"checksums", port.checks_udp() ? "device" : "software"},
-                    {"vlan", config::text_of(switch_.config().ports[place].vlan)},
+                    {"vlan", config::text_of(sw.config().ports[place].vlan)},
                     {"rx_packets", counters.rx_packets.get()},
                     {"rx_bytes", counters.rx_bytes.get()},
                     {"tx_packets", counters.tx_packets.get()},
@@ -38,9 +38,9 @@ ordered_json Show::ports() {
   return rows;
 }
 
-ordered_json Show::drops() {
+ordered_json show_drops(const dataplane::Switch& sw) {
   ordered_json rows = ordered_json::array();
-  for (const PortDrops& drops : drops_of(switch_))
+  for (const PortDrops& drops : drops_of(sw))
     rows.push_back({{"port", drops.port},
                     {"reason", drop_label(drops.reason)},
                     {"packets", drops.packets},
@@ -63,10 +63,10 @@ ordered_json buffers_row(const dataplane::FramePool& pool, const ordered_json& p
 
 }  // namespace
 
-ordered_json Show::buffers() {
+ordered_json show_buffers(const dataplane::Switch& sw) {
   ordered_json rows = ordered_json::array();
-  for (const auto& pool : switch_.pools()) rows.push_back(buffers_row(*pool, nullptr));
-  switch_.for_each_port([&](std::size_t, const dataplane::Port& port) {
+  for (const auto& pool : sw.pools()) rows.push_back(buffers_row(*pool, nullptr));
+  sw.for_each_port([&](std::size_t, const dataplane::Port& port) {
     if (const dataplane::OwnPool* const own = port.own_pool())
       rows.push_back(buffers_row(own->pool(), port.name()));
   });

@@ -1,8 +1,8 @@
-// `show qps`: the switch's queue pairs, and the ranks that are on the other end of each.
+#include "control/show/show_rdma.h"
+
 #include <nlohmann/json.hpp>
 
 #include "config/text/codec.h"
-#include "control/show/show.h"
 #include "control/text/show_text.h"
 #include "dataplane/rdma/queue_pair_status.h"
 
@@ -31,14 +31,13 @@ ordered_json repair_of(const dataplane::QueuePairStatus& pair, std::uint64_t Rep
 
 }  // namespace
 
-ordered_json Show::qps() {
+ordered_json show_qps(const dataplane::Switch& sw) {
   ordered_json rows = ordered_json::array();
-  for (std::size_t lcore = 0; lcore < switch_.packet_loops().size(); ++lcore) {
-    if (switch_.packet_loops()[lcore].is_late()) continue;
-    const auto seen =
-        on_loop(switch_.packet_loops()[lcore], [](dataplane::PacketLoop& w, Instant now) {
-          return dataplane::queue_pair_status(w.queue_pairs(), w.connections(), w.engine(), now);
-        });
+  for (std::size_t lcore = 0; lcore < sw.packet_loops().size(); ++lcore) {
+    if (sw.packet_loops()[lcore].is_late()) continue;
+    const auto seen = on_loop(sw.packet_loops()[lcore], [](dataplane::PacketLoop& w, Instant now) {
+      return dataplane::queue_pair_status(w.queue_pairs(), w.connections(), w.engine(), now);
+    });
     for (const dataplane::QueuePairStatus& pair : seen)
       rows.push_back({{"job", pair.job},
                       {"lcore", lcore},
@@ -52,7 +51,7 @@ ordered_json Show::qps() {
                       {"resent", repair_of(pair, &Repair::resent)},
                       {"rx_naks", repair_of(pair, &Repair::naks_received)},
                       {"tx_naks", repair_of(pair, &Repair::naks_sent)},
-                      {"ends", text_of(pair.ranks, switch_)}});
+                      {"ends", text_of(pair.ranks, sw)}});
   }
   return rows;
 }

@@ -1,17 +1,17 @@
-// `show routes`: peers behind routers, as the switch knows them.
+#include "control/show/show_routes.h"
+
 #include <nlohmann/json.hpp>
 
 #include "config/text/codec.h"
-#include "control/show/show.h"
 #include "control/text/show_text.h"
 
 namespace tributary::control {
 
 using nlohmann::ordered_json;
 
-ordered_json Show::routes() {
+ordered_json show_routes(const dataplane::Switch& sw) {
   ordered_json rows = ordered_json::array();
-  for (const config::RouteConfig& route : switch_.config().routes)
+  for (const config::RouteConfig& route : sw.config().routes)
     rows.push_back(
         {{"to", config::format_ipv4(route.to.address) + '/' + std::to_string(route.to.bits)},
          {"via", route.via ? config::format_ipv4(*route.via) : "on the link"},
@@ -19,25 +19,24 @@ ordered_json Show::routes() {
   return rows;
 }
 
-ordered_json Show::neighbours() {
+ordered_json show_neighbours(const dataplane::Switch& sw) {
   ordered_json rows = ordered_json::array();
-  for (std::size_t lcore = 0; lcore < switch_.packet_loops().size(); ++lcore) {
-    if (switch_.packet_loops()[lcore].is_late()) continue;
+  for (std::size_t lcore = 0; lcore < sw.packet_loops().size(); ++lcore) {
+    if (sw.packet_loops()[lcore].is_late()) continue;
     struct Seen {
       dataplane::NextHop hop;
       std::optional<Duration> age;
     };
-    const auto seen =
-        on_loop(switch_.packet_loops()[lcore], [](dataplane::PacketLoop& w, Instant now) {
-          std::vector<Seen> all;
-          for (const dataplane::NextHop& hop : w.next_hops().hops())
-            all.push_back({hop, hop.answered ? std::optional(now - *hop.answered) : std::nullopt});
-          return all;
-        });
+    const auto seen = on_loop(sw.packet_loops()[lcore], [](dataplane::PacketLoop& w, Instant now) {
+      std::vector<Seen> all;
+      for (const dataplane::NextHop& hop : w.next_hops().hops())
+        all.push_back({hop, hop.answered ? std::optional(now - *hop.answered) : std::nullopt});
+      return all;
+    });
     for (const auto& [hop, age] : seen)
       rows.push_back(
           {{"address", config::format_ipv4(hop.ipv4)},
-           {"port", switch_.port_name(hop.port)},
+           {"port", sw.port_name(hop.port)},
            {"lcore", lcore},
            {"state", dataplane::name_of(hop.state())},
            {"mac", hop.mac ? ordered_json(config::format_mac(*hop.mac)) : ordered_json()},

@@ -1,4 +1,5 @@
-// `show stragglers [JOB]`: which children are late here, by how much, and on which link.
+#include "control/show/show_stragglers.h"
+
 #include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -8,7 +9,6 @@
 
 #include "config/plan/lcore_plan.h"
 #include "config/topology/topology.h"
-#include "control/show/show.h"
 #include "control/stragglers/arrival_order.h"
 #include "control/text/late_loops.h"
 #include "control/text/link_state.h"
@@ -68,7 +68,7 @@ std::map<Child, ArrivalCounts> arrivals_of(const dataplane::Switch& sw,
 
 }  // namespace
 
-ordered_json Show::stragglers(const std::string& job) {
+ordered_json show_stragglers(const dataplane::Switch& sw, const std::string& job) {
   std::uint32_t only = 0;
   if (!job.empty()) {
     const auto [end, error] = std::from_chars(job.data(), job.data() + job.size(), only);
@@ -80,11 +80,11 @@ ordered_json Show::stragglers(const std::string& job) {
     return w.engine().stragglers(now, place, kChildrenPerLook, some);
   };
   auto children =
-      in_pieces_of_every_loop<aggregator::ChildLateness, aggregator::LatenessPlace>(switch_, look);
-  const auto arrivals = arrivals_of(switch_, children);
+      in_pieces_of_every_loop<aggregator::ChildLateness, aggregator::LatenessPlace>(sw, look);
+  const auto arrivals = arrivals_of(sw, children);
   aggregator::sort_latest_first(children);
-  sort_by_job(switch_, children, &aggregator::ChildLateness::job);
-  const auto& ports = switch_.ports();
+  sort_by_job(sw, children, &aggregator::ChildLateness::job);
+  const auto& ports = sw.ports();
   ordered_json rows = ordered_json::array();
   for (const auto& c : children) {
     if (!job.empty() && c.job != only) continue;
@@ -92,23 +92,23 @@ ordered_json Show::stragglers(const std::string& job) {
     const auto order = arrivals.find(name_of(c));
     const bool ordered = order != arrivals.end();
     const bool known = c.peer.is_known() && port < ports.size() && ports[port] != nullptr;
-    rows.push_back({{"job", c.job},
-                    {"plane", c.plane},
-                    {"node", (c.is_switch ? "switch " : "rank ") + std::to_string(c.id)},
-                    {"ranks", c.ranks},
-                    {"mean_ms", milliseconds(c.mean)},
-                    {"max_ms", milliseconds(c.most)},
-                    {"last_ms", milliseconds(c.last)},
-                    {"ops", c.ops},
-                    {"first", ordered ? ordered_json(order->second.first) : ordered_json()},
-                    {"last", ordered ? ordered_json(order->second.last) : ordered_json()},
-                    {"missed_deadlines", c.missed_deadlines},
-                    {"excluded", excluded_of(c.excluded)},
-                    {"port", known ? ordered_json(ports[port]->name()) : ordered_json()},
-                    {"link", known ? ordered_json(name_of(link_state(switch_, *ports[port])))
-                                   : ordered_json()}});
+    rows.push_back(
+        {{"job", c.job},
+         {"plane", c.plane},
+         {"node", (c.is_switch ? "switch " : "rank ") + std::to_string(c.id)},
+         {"ranks", c.ranks},
+         {"mean_ms", milliseconds(c.mean)},
+         {"max_ms", milliseconds(c.most)},
+         {"last_ms", milliseconds(c.last)},
+         {"ops", c.ops},
+         {"first", ordered ? ordered_json(order->second.first) : ordered_json()},
+         {"last", ordered ? ordered_json(order->second.last) : ordered_json()},
+         {"missed_deadlines", c.missed_deadlines},
+         {"excluded", excluded_of(c.excluded)},
+         {"port", known ? ordered_json(ports[port]->name()) : ordered_json()},
+         {"link", known ? ordered_json(name_of(link_state(sw, *ports[port]))) : ordered_json()}});
   }
-  if (rows.empty() && !job.empty()) refuse_job(switch_, only);
+  if (rows.empty() && !job.empty()) refuse_job(sw, only);
   return rows;
 }
 

@@ -13,7 +13,7 @@ bool takes_peers(const dataplane::Port& port) {
 }
 
 // Ranks of an epoch are the first ones, also where a job may have more.
-bool has_members(dataplane::Switch& sw, const std::string& port) {
+bool has_members(const dataplane::Switch& sw, const std::string& port) {
   const auto jobs = sw.jobs();
   return std::any_of(jobs.begin(), jobs.end(), [&port](const auto& job) {
     const std::uint64_t present = job.engine().counters(job.index).members.get();
@@ -31,8 +31,8 @@ const char* name_of(LinkState state) {
   return state == LinkState::listening ? "listening" : "down";
 }
 
-LinkState link_state(dataplane::Switch& sw, const dataplane::Port& port) {
-  if (port.link_up()) return LinkState::up;
+LinkState link_state(const dataplane::Switch& sw, const dataplane::Port& port) {
+  if (port.link().up()) return LinkState::up;
   return takes_peers(port) && !has_members(sw, port.name()) ? LinkState::listening
                                                             : LinkState::down;
 }

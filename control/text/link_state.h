@@ -17,6 +17,6 @@ const char* name_of(LinkState state);
 
 // A server without a peer is down, and not listening, while a rank that is tied to the port
 // (`members[].port`) may be missing: its job's epoch runs. While the configuration is held.
-LinkState link_state(dataplane::Switch& sw, const dataplane::Port& port);
+LinkState link_state(const dataplane::Switch& sw, const dataplane::Port& port);
 
 }  // namespace tributary::control

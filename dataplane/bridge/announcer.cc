@@ -8,8 +8,8 @@ namespace tributary::dataplane {
 
 void Announcer::look(std::uint16_t place, State& state) {
   const Port* const port = lanes_[place]->port;
-  if (state.port == port && state.losses == port->link_losses()) return;
-  state = {port, port->link_losses(), 2, Instant(), std::nullopt};
+  if (state.port == port && state.losses == port->link().losses()) return;
+  state = {port, port->link().losses(), 2, Instant(), std::nullopt};
 }
 
 void Announcer::defend(std::uint16_t place, Instant now) {
@@ -26,7 +26,7 @@ std::size_t Announcer::expire(Instant now) {
   if ((speaks_ >> place & 1) == 0) return 0;
   State& state = states_[place];
   look(place, state);
-  if (state.left == 0 || now < state.at || !state.port->link_up()) return 0;
+  if (state.left == 0 || now < state.at || !state.port->link().up()) return 0;
   --state.left;
   state.at = now + kAgain;
   announce(place);

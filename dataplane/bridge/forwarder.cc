@@ -102,7 +102,7 @@ void Forwarder::apply(Change& change) {
 
 void Forwarder::forget_behind(PortMask ports) {
   for (std::uint16_t port = 0; port < lanes_.size(); ++port)
-    if ((ports & mask_of(port)) != 0) links_[port].losses = lanes_[port]->port->link_losses() - 1;
+    if ((ports & mask_of(port)) != 0) links_[port].losses = lanes_[port]->port->link().losses() - 1;
 }
 
 void Forwarder::look_at_ports() {
@@ -118,7 +118,7 @@ void Forwarder::forget_port(std::uint16_t port) {
 void Forwarder::admit(std::uint16_t ingress, std::span<rte_mbuf* const> burst,
                       std::span<Classified> what, Instant now) {
   Lane& lane = *lanes_[ingress];
-  if (lane.port->is_guarded()) {
+  if (lane.port->link().is_guarded()) {
     for (Classified& c : what.first(burst.size())) deny(c, DropReason::bpdu_guard);
     return;
   }
@@ -209,7 +209,7 @@ std::size_t Forwarder::forget_lost(Instant now) {
   const std::uint16_t port = looked_at_;
   looked_at_ = static_cast<std::uint16_t>(port + 1U >= lanes_.size() ? 0U : port + 1U);
   Link& link = links_[port];
-  if (const std::uint32_t losses = lanes_[port]->port->link_losses(); losses != link.losses) {
+  if (const std::uint32_t losses = lanes_[port]->port->link().losses(); losses != link.losses) {
     link = {losses, now};
     lanes_[port]->last_source = 0;
   }

@@ -57,7 +57,7 @@ std::size_t LinkProbe::expire(Instant now) {
   PortState& state = ports_[port];
   if ((mine_ & mask_of(port)) == 0 || now < state.ask_at || !telemetry_.is_trusted(port)) return 0;
   state.ask_at = now + every;
-  if (!lanes_[port]->port->link_up()) {
+  if (!lanes_[port]->port->link().up()) {
     report_silence(port);
     return 0;
   }

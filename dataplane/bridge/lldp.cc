@@ -94,8 +94,8 @@ std::size_t Lldp::expire(Instant now) {
   const std::uint16_t port = looked_at_;
   looked_at_ = static_cast<std::uint16_t>(port + 1U >= lanes_.size() ? 0U : port + 1U);
   PortState& state = ports_[port];
-  const std::size_t gone = forget(state, lanes_[port]->port->link_losses(), now);
-  if (!state.speaks || now < state.speak_at || !lanes_[port]->port->link_up()) return gone;
+  const std::size_t gone = forget(state, lanes_[port]->port->link().losses(), now);
+  if (!state.speaks || now < state.speak_at || !lanes_[port]->port->link().up()) return gone;
   state.speak_at = now + config_.interval;
   send(port, config::lldp_ttl_seconds(config_));
   return gone + 1;
@@ -106,7 +106,7 @@ void Lldp::say_goodbye() {
 }
 
 void Lldp::say_goodbye(std::uint16_t port) {
-  if (ports_[port].speaks && lanes_[port]->port->link_up()) send(port, 0);
+  if (ports_[port].speaks && lanes_[port]->port->link().up()) send(port, 0);
 }
 
 void Lldp::speak_on(std::uint32_t ports) {

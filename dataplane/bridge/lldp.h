@@ -48,7 +48,7 @@ class Lldp {
   std::size_t expire(Instant now);
   // Makes expire() forget the neighbours behind the port.
   void forget_behind(std::uint16_t port) {
-    ports_[port].losses = lanes_[port]->port->link_losses() - 1;
+    ports_[port].losses = lanes_[port]->port->link().losses() - 1;
   }
   // Tells neighbours to forget this switch at once, instead of after its TTL.
   void say_goodbye();

@@ -106,7 +106,7 @@ struct Lane {
   // True if a frame can simply wait for the next flush: room, link up, no backlog, no tap.
   [[nodiscard]] bool takes_at_once() const {
     return waiting_count < waiting.size() && behind.empty() && !sender && tap == nullptr &&
-           port->link_up();
+           port->link().up();
   }
   void add(rte_mbuf* frame, TrafficClass traffic) {
     if (traffic == TrafficClass::jobs) of_jobs.set(waiting_count);

@@ -24,7 +24,7 @@ bool exceeds_mtu(const Lane& lane, const rte_mbuf* frame) {
 
 // Why a frame cannot leave through this lane; none when it can.
 DropReason refusal(const Lane& lane, const rte_mbuf* frame) {
-  if (!lane.port->link_up()) return DropReason::tx_link_down;
+  if (!lane.port->link().up()) return DropReason::tx_link_down;
   if (frame->nb_segs > 1 && !lane.port->sends_segments()) return DropReason::frame_multi_segment;
   return exceeds_mtu(lane, frame) ? DropReason::mtu : DropReason::none;
 }
@@ -142,7 +142,7 @@ void Transmitter::multicast(std::span<const std::uint16_t> ports, rte_mbuf* fram
 
 bool Transmitter::to_cut(const Lane& lane, const rte_mbuf* frame, TrafficClass traffic) const {
   return fragmenter_ != nullptr && traffic == TrafficClass::jobs && exceeds_mtu(lane, frame) &&
-         lane.port->link_up();
+         lane.port->link().up();
 }
 
 // Ports of one MTU share the fragments, and those that take the frame whole share that.
@@ -198,7 +198,7 @@ std::size_t Transmitter::flush() {
 
 std::size_t Transmitter::give(Lane& lane) {
   std::size_t sent = 0;
-  while (sent < lane.waiting_count && lane.port->link_up() && !lane.held) {
+  while (sent < lane.waiting_count && lane.port->link().up() && !lane.held) {
     auto burst =
         static_cast<std::uint16_t>(std::min<std::size_t>(lane.waiting_count - sent, kBurst));
     rte_mbuf** const frames = lane.waiting.data() + sent;
@@ -252,7 +252,7 @@ std::size_t Transmitter::give_all(Lane& lane) {
     if (lane.behind.empty()) return sent;
     bring_forward(lane);
   }
-  if (!lane.port->link_up()) discard(lane.index);
+  if (!lane.port->link().up()) discard(lane.index);
   return sent;
 }
 

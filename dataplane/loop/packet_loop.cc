@@ -270,7 +270,7 @@ void PacketLoop::classify_burst(std::uint16_t port, std::size_t received, Instan
       case Action::reassemble:
       case Action::drop:
         tell(port, frame, {.action = Action::drop});
-        if (what.reason == DropReason::bpdu_guard) lanes_[port]->port->guard();
+        if (what.reason == DropReason::bpdu_guard) lanes_[port]->port->link().guard();
         if (what.reason == DropReason::own_address && announcer_ &&
             what.ethernet.ether_type == wire::kEtherTypeArp)
           announcer_->defend(port, now);
@@ -441,7 +441,7 @@ std::vector<std::uint32_t> PacketLoop::drain(const std::vector<std::uint32_t>& j
 }
 
 void PacketLoop::lose_behind(std::uint16_t port, Duration gone, Instant now) {
-  if (lanes_[port]->port->link_up()) return;
+  if (lanes_[port]->port->link().up()) return;
   aggregation_.lose_behind(port, gone, now);
   transmitter_.flush();
 }

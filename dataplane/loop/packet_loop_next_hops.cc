@@ -45,7 +45,7 @@ void PacketLoop::learn_router(std::uint16_t port, const Classified& what, Instan
 }
 
 std::size_t PacketLoop::ask_routers(Instant now) {
-  const auto has_link = [&](std::uint16_t port) { return lanes_[port]->port->link_up(); };
+  const auto has_link = [&](std::uint16_t port) { return lanes_[port]->port->link().up(); };
   return udp_.next_hops().expire(now, has_link, [&](const NextHop& hop) {
     rte_mbuf* const frame = rte_pktmbuf_alloc(pool_);
     if (frame == nullptr) return lanes_[hop.port]->counters.drops.add(DropReason::no_mbuf);

@@ -117,7 +117,7 @@ void PacketLoop::give_up_ports(PortPlan& plan, Instant now) {
     transmitter_.discard(place);
     if (reassembly_) reassembly_->discard(place);
     // As its addresses are: where others may be behind it.
-    if (port->link_losses() != lane.port->link_losses()) udp_.next_hops().forget_behind(place);
+    if (port->link().losses() != lane.port->link().losses()) udp_.next_hops().forget_behind(place);
     lane.exchange(*port);
     lane.sender.reset();
   }

@@ -26,7 +26,7 @@ inline bool receive_burst(Port& port, std::uint16_t queue, rte_mbuf** frames,
                           const std::byte** in_place = nullptr, bool* lent = nullptr) {
   received = 0;
   if (MemifPort* const memif = port.memif_server()) {
-    if (!port.link_up() || memif->receive(queue, frames, capacity, received, in_place, lent))
+    if (!port.link().up() || memif->receive(queue, frames, capacity, received, in_place, lent))
       return true;
     port.lose_peer();
     return false;
@@ -36,7 +36,7 @@ inline bool receive_burst(Port& port, std::uint16_t queue, rte_mbuf** frames,
     poll();
     return true;
   }
-  if (!port.link_up()) return true;
+  if (!port.link().up()) return true;
   const Guarded outcome = run_guarded(port, poll);
   if (outcome == Guarded::intact) return true;
   // The frames hold zeros that no peer sent.

@@ -15,8 +15,8 @@ LinkMonitor::LinkMonitor(std::span<Port* const> ports, std::vector<Loop> loops, 
     : loops_(std::move(loops)), report_(std::move(report)) {
   for (std::size_t place = 0; place < ports.size(); ++place) {
     ports_[place] = ports[place];
-    was_up_[place] = ports[place]->link_up();
-    losses_[place] = ports[place]->link_losses();
+    was_up_[place] = ports[place]->link().up();
+    losses_[place] = ports[place]->link().losses();
   }
   thread_ = std::thread([this] { run(); });
 }
@@ -42,8 +42,8 @@ void LinkMonitor::exchange(std::size_t place, Port* port) {
   const std::lock_guard lock(guard_);
   const Port* const before = std::exchange(ports_[place], port);
   if (port == nullptr) return report_("port " + before->name() + ": removed");
-  was_up_[place] = port->link_up();
-  losses_[place] = port->link_losses();
+  was_up_[place] = port->link().up();
+  losses_[place] = port->link().losses();
   going_[place] = false;
   if (!port->is_device()) return report_("port " + port->name() + ": closed, to be opened again");
   report_("port " + port->name() + ": " + port->config().devargs + ", mtu " +
@@ -60,18 +60,18 @@ void LinkMonitor::check(std::size_t place) {
   const std::lock_guard lock(guard_);
   if (ports_[place] == nullptr) return;
   Port& port = *ports_[place];
-  const bool lost = port.lost_peer();
+  const bool lost = port.link().lost_peer();
   if (lost && !going_[place])
     report_("port " + port.name() + ": " + port.loss_text() + ", and is disconnected");
   if (const auto refusal = port.take_refusal()) report_("port " + port.name() + ": " + *refusal);
   const bool up = port.poll_link();  // not while it is lost
   if (lost) port.disconnect_peer();
-  going_[place] = lost && port.lost_peer();
+  going_[place] = lost && port.link().lost_peer();
   // Another client may have come since the last look. A loop that loses this one meanwhile takes
   // the link down first.
-  const std::uint32_t losses = port.link_losses();
+  const std::uint32_t losses = port.link().losses();
   const bool was_lost = std::exchange(losses_[place], losses) != losses;
-  if (up && was_up_[place] && was_lost && port.link_up())
+  if (up && was_up_[place] && was_lost && port.link().up())
     report_("port " + port.name() + ": link down, and up again at once");
   if (up == was_up_[place]) return;
   was_up_[place] = up;

@@ -8,9 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "config/change/change.h"
@@ -19,10 +17,12 @@
 #include "dataplane/loop/packet_loops.h"
 #include "dataplane/port/frame_pools.h"
 #include "dataplane/port/port.h"
-#include "dataplane/switch/client_watch.h"
-#include "dataplane/switch/drop_ages.h"
-#include "dataplane/switch/drop_watch.h"
+#include "dataplane/switch/drop_reports.h"
+#include "dataplane/switch/interface_watch.h"
 #include "dataplane/switch/link_monitor.h"
+#include "dataplane/switch/loop_threads.h"
+#include "dataplane/switch/memif_clients.h"
+#include "dataplane/switch/port_opener.h"
 
 namespace tributary::dataplane {
 
@@ -88,8 +88,6 @@ class Switch {
   // Their plan: while the configuration is held.
   [[nodiscard]] const FramePools& pools() const { return *pools_; }
   [[nodiscard]] const PacketLoops& packet_loops() const { return *packet_loops_; }
-  // Changes as long as all loops turn. One caller.
-  std::uint64_t heartbeat();
   // While the configuration is held; jobs() has none of a loop that is late:
   [[nodiscard]] std::vector<LoopJob> jobs() const { return packet_loops_->jobs(config_); }
   [[nodiscard]] std::vector<PacketLoop*> owners_of(std::uint32_t job) const {
@@ -100,31 +98,17 @@ class Switch {
   [[nodiscard]] Duration drop_age(std::size_t place, DropReason reason, std::uint64_t count) const;
 
  private:
-  struct Loop;
   void open_ports();
   void open_port(std::size_t place);
-  // Its device, with the buffers of its place; what that lacks is reported.
-  void set_up(Port& port, std::size_t place, const config::NumaPlan& plan);
-  void launch();
+  // Asks all devices for what is best for the jobs of the configuration.
+  void steer();
   // switch_change.cc
   using Prepared = LoopSteps::Prepared;
-  // By places.
-  using OpenPorts = std::vector<std::pair<std::uint16_t, std::unique_ptr<Port>>>;
-  Prepared prepare(const config::SwitchConfig& next, const config::Change& change);
-  // Devices for the ports that come or get another one; nothing uses them yet. `plan`: of the pools
-  // from then on.
-  OpenPorts open_ports(const config::SwitchConfig& next, const config::PortChange& change,
-                       config::NumaPlan& plan);
-  void tell_loops(const OpenPorts& ports, const config::PortChange& change,
-                  const Prepared& prepared);
   // `whole` takes the place of the configuration that runs; what came of it is told in `change`.
   void take(const config::SwitchConfig& whole, config::Change& change, Duration patience);
   // False: some loop is silent, and will come to it when it wakes up; until then it is kept.
   bool carry_out(const config::SwitchConfig& next, const config::Change& change, OpenPorts ports,
                  config::NumaPlan plan, const Prepared& prepared, Duration patience);
-  // switch_drain.cc
-  void drain_before(const config::SwitchConfig& next, const config::Change& change);
-  void check_jobs(const std::vector<std::uint32_t>& jobs) const;
   // Throws when some loop is not through with it yet.
   void forget_abandoned();
   std::string what_is_late();
@@ -132,16 +116,7 @@ class Switch {
   std::vector<std::unique_ptr<Port>> exchange_ports(OpenPorts ports,
                                                     const config::PortChange& change,
                                                     bool used_still);
-  // `again`: the place of the port, which has its device until then.
-  void check_device(const config::PortConfig& port, std::optional<std::size_t> again = {}) const;
-  // Where all ports will be.
-  [[nodiscard]] config::Machine machine_with(const config::PortChange& change,
-                                             const OpenPorts& opened) const;
-  // Reports queues and buffers on remote sockets that the change brings.
-  void report_remote_numa(const config::SwitchConfig& next, const config::NumaPlan& plan) const;
-  void check_devices(const config::SwitchConfig& next, const config::PortChange& change) const;
   // switch_reopen.cc: ports that are closed first, and then opened.
-  OpenPorts::value_type closed_port(const config::SwitchConfig& next, std::uint16_t place) const;
   // Opens the ports that `config_` has as closed, as `before` had them where `whole` can't be done;
   // `change` gets those that fail or are late.
   void open_again(const config::SwitchConfig& whole, const std::vector<config::PortConfig>& before,
@@ -149,14 +124,6 @@ class Switch {
   // `next` gets what was opened; nullptr: nothing was.
   std::unique_ptr<Port> open_again(config::SwitchConfig& next, config::PortConfig before,
                                    std::uint16_t place, config::PortChange& change);
-  // nullptr: `why` says why not.
-  std::unique_ptr<Port> try_open(const config::PortConfig& port, std::uint16_t place,
-                                 const config::NumaPlan& plan, std::string& why);
-  // With buffers for what the port had; nullptr: it cannot be.
-  std::unique_ptr<Port> open_as_before(const config::SwitchConfig& next, std::uint16_t place);
-  // For ports at these places, which have no queues now. Throws where buffers are lacking.
-  [[nodiscard]] config::NumaPlan plan_for(const config::SwitchConfig& next,
-                                          const std::vector<std::uint16_t>& places) const;
   // A port that is closed is not opened now, for a reason that names it; as it is to be later.
   void leave_closed(std::uint16_t place, const config::PortConfig& later, const std::string& why,
                     config::PortChange& change);
@@ -166,14 +133,6 @@ class Switch {
   // switch_keep.cc: the keeper's thread.
   void keep_ports();
   void keep_port(std::uint16_t place);
-  void report_drops(std::size_t place);
-  void watch_client(std::uint16_t place);
-  void follow_mtu(std::uint16_t place);
-  void report_mtu(const Port& port);
-  // Finds the kernel interface of a port that was opened.
-  void look_at_interface(std::size_t place);
-  // Asks all devices for what is best for the jobs of the configuration.
-  void steer();
 
   static constexpr const char* kLate =
       "the packet loop did not answer in time; it will when it wakes up";
@@ -193,22 +152,16 @@ class Switch {
   std::vector<std::unique_ptr<Port>> abandoned_ports_;  // as above
   std::unique_ptr<PacketLoops> packet_loops_;
   std::optional<LoopSteps> steps_;
-  TscClock clock_;
-  std::vector<std::unique_ptr<Loop>> loops_;  // by lcore; those that were launched
+  LoopThreads threads_;
   std::unique_ptr<LinkMonitor> monitor_;
   // By places; with changing_.
   std::map<std::uint16_t, config::PortConfig> absent_;  // closed, as they are to be opened
   std::array<std::chrono::steady_clock::time_point, config::kMaxPorts> next_try_{};
-  std::array<std::uint32_t, config::kMaxPorts> told_mtus_{};  // of interfaces, to loops
-  std::map<std::uint16_t, ClientWatch> client_watches_;       // of memif ports
-  std::set<std::string> short_ports_;  // whose interfaces have a smaller MTU, as reported
-  DropWatch drop_watch_;               // the keeper's
-  mutable DropAges drop_ages_;
+  // The keeper's, and, of ports that come and go, with changing_.
+  InterfaceWatch interfaces_;
+  MemifClients clients_;
+  mutable DropReports drops_;
   std::optional<PeriodicThread> keeper_;
-  bool running_ = false;
-  bool told_ = false;  // some job may have got ABORT(shutdown)
-  std::vector<std::uint64_t> last_turns_;
-  std::uint64_t heartbeats_ = 0;
 };
 
 }  // namespace tributary::dataplane

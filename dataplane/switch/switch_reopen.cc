@@ -13,32 +13,10 @@
 #include <tuple>
 #include <utility>
 
+#include "dataplane/switch/loop_changes.h"
 #include "dataplane/switch/switch.h"
 
 namespace tributary::dataplane {
-
-// The same hosts are behind the same device: what is known of them is kept.
-Switch::OpenPorts::value_type Switch::closed_port(const config::SwitchConfig& next,
-                                                  std::uint16_t place) const {
-  const Port& before = *ports_[place];
-  auto port = Port::closed(next.ports[place]);
-  port->succeed(before, before.config().devargs == port->config().devargs);
-  return {place, std::move(port)};
-}
-
-std::unique_ptr<Port> Switch::try_open(const config::PortConfig& config, std::uint16_t place,
-                                       const config::NumaPlan& plan, std::string& why) {
-  Port& closed = *ports_[place];
-  try {
-    auto port = std::make_unique<Port>(config);
-    set_up(*port, place, plan);
-    port->succeed(closed, true);
-    return port;
-  } catch (const std::exception& error) {
-    why = error.what();
-    return nullptr;
-  }
-}
 
 // Ranks behind the port, and those that wait for them, must not suffer from a slip in a file.
 std::unique_ptr<Port> Switch::open_again(config::SwitchConfig& next, config::PortConfig before,
@@ -46,11 +24,13 @@ std::unique_ptr<Port> Switch::open_again(config::SwitchConfig& next, config::Por
   config::PortConfig& config = next.ports[place];
   const config::PortConfig wanted = config;
   std::string why;
-  if (auto port = try_open(wanted, place, pools_->plan(), why)) return port;
+  const PortOpener opener(config_, *pools_, report_);
+  const Port& closed = *ports_[place];
+  if (auto port = opener.try_open(wanted, place, pools_->plan(), closed, why)) return port;
   const auto device = [](auto& of) { return std::tie(of.devargs, of.queues, of.lcores, of.mtu); };
   if (before.queues != 0 && device(before) != device(config)) {
     device(config) = device(before);
-    if (auto port = open_as_before(next, place)) {
+    if (auto port = opener.open_as_before(next, place, closed)) {
       change.as_before.push_back(why);
       report_("stays as before: " + why);
       return port;
@@ -59,19 +39,6 @@ std::unique_ptr<Port> Switch::open_again(config::SwitchConfig& next, config::Por
   leave_closed(place, wanted, why, change);
   config.queues = 0;
   return nullptr;
-}
-
-std::unique_ptr<Port> Switch::open_as_before(const config::SwitchConfig& next,
-                                             std::uint16_t place) try {
-  std::string why;
-  return try_open(next.ports[place], place, plan_for(next, {place}), why);
-} catch (const std::exception&) {
-  return nullptr;  // its buffers are taken
-}
-
-config::NumaPlan Switch::plan_for(const config::SwitchConfig& next,
-                                  const std::vector<std::uint16_t>& places) const {
-  return pools_->change(next, pools_->plan().machine, places);
 }
 
 void Switch::leave_closed(std::uint16_t place, const config::PortConfig& later,
@@ -109,9 +76,11 @@ void Switch::open_again(const config::SwitchConfig& whole,
   Prepared prepared;
   config::NumaPlan plan = pools_->plan();
   try {
-    if (!change.ports.as_before.empty()) plan = plan_for(next, of_ports.ports.reopened);
-    prepared = prepare(next, of_ports);
-    tell_loops(opened, of_ports.ports, prepared);
+    if (!change.ports.as_before.empty())
+      plan = PortOpener(config_, *pools_, report_).plan_for(next, of_ports.ports.reopened);
+    const config::Machine& machine = pools_->plan().machine;
+    prepared = prepare_loops(*packet_loops_, config_, next, of_ports, machine);
+    tell_loops(opened, of_ports.ports, prepared, machine);
     steps_->check(kPatience);
   } catch (const std::exception& wrong) {
     std::vector<std::uint16_t> places;

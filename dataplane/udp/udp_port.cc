@@ -51,7 +51,7 @@ UdpPort::UdpPort(UdpPortSettings settings, std::unique_ptr<FramePool> pool,
 
 UdpPort::~UdpPort() {
   flush();
-  if (port_->link_up()) clock_nanosleep(CLOCK_MONOTONIC, 0, &kLinger, nullptr);
+  if (port_->link().up()) clock_nanosleep(CLOCK_MONOTONIC, 0, &kLinger, nullptr);
   flush();
   rte_pktmbuf_free(filling_);
   for (rte_mbuf* frame : waiting_) rte_pktmbuf_free(frame);
@@ -66,8 +66,8 @@ void UdpPort::wait(Duration limit) {
 
 void UdpPort::look(Instant now) {
   look_at_ = now + kLook;
-  if (port_->lost_peer()) port_->disconnect_peer();
-  const bool was_up = port_->link_up();
+  if (port_->link().lost_peer()) port_->disconnect_peer();
+  const bool was_up = port_->link().up();
   if (!port_->poll_link()) {
     if (was_up) connect_at_ = now + kConnectAgain;
     return connect(now);
@@ -236,7 +236,7 @@ void UdpPort::send_pieces(rte_mbuf* frame) {
 void UdpPort::flush() {
   if (waiting_.empty()) return;
   std::size_t done = 0;
-  while (done < waiting_.size() && port_->link_up()) {
+  while (done < waiting_.size() && port_->link().up()) {
     const auto burst =
         static_cast<std::uint16_t>(std::min<std::size_t>(waiting_.size() - done, kBurst));
     rte_mbuf** const frames = waiting_.data() + done;
@@ -257,7 +257,7 @@ void UdpPort::flush() {
   }
   waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(done));
   moves_ = done != 0;
-  if (port_->link_up()) return;
+  if (port_->link().up()) return;
   for (rte_mbuf* frame : waiting_) drop(frame, DropReason::tx_link_down);
   waiting_.clear();
 }

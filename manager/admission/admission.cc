@@ -22,14 +22,6 @@ const char* name_of(Outcome outcome) {
 
 namespace {
 
-Amount least_of(const Amount& a, const Amount& b) {
-  return {.slots = std::min(a.slots, b.slots),
-          .bytes = std::min(a.bytes, b.bytes),
-          .completion_bytes = std::min(a.completion_bytes, b.completion_bytes),
-          .jobs = std::min(a.jobs, b.jobs),
-          .hosted_bytes = std::min(a.hosted_bytes, b.hosted_bytes)};
-}
-
 Decision decision(Outcome outcome, const Job& job, std::string reason, Instant now) {
   return {.outcome = outcome,
           .job = job.request.job.config.name,
@@ -42,25 +34,23 @@ Decision decision(Outcome outcome, const Job& job, std::string reason, Instant n
 }  // namespace
 
 Admission::Admission(std::vector<Tenant> tenants, Limits limits)
-    : tenants_(std::move(tenants)), limits_(limits), ids_(limits.quarantine) {}
+    : tenants_(std::move(tenants)), places_(limits.queue), ids_(limits.quarantine) {}
 
 void Admission::set_topology(config::Topology topology) {
   topology_ = std::move(topology);
   index_ = TreeIndex(topology_);
-  capacity_.clear();
-  for (const auto& sw : topology_.switches) capacity_[sw.config.name] = capacity_of(sw.config);
-  count_free_workers();
-  jobs_of_worker_.assign(topology_.workers.size(), 0);
+  amounts_.set_switches(topology_);
+  workers_.set_workers(topology_, index_);
   for (auto& [name, job] : jobs_) {
     job.turn.needs.reset();
-    if (job.placed) count(job, true);
+    if (job.placed) workers_.count(*job.placed, index_, true);
   }
   stir();
 }
 
 void Admission::begin_move(config::Topology before, std::string text) {
   TreeIndex index(before);
-  before_.emplace(Before{std::move(before), std::move(index), std::move(text)});
+  before_.emplace(TreeBefore{std::move(before), std::move(index), std::move(text)});
 }
 
 void Admission::end_move() {
@@ -69,61 +59,22 @@ void Admission::end_move() {
   stir();
 }
 
-void Admission::count_free_workers() {
-  free_.assign(topology_.workers.size(), false);
-  free_at_.assign(index_.sites().size(), 0);
-  for (std::size_t worker = 0; worker < topology_.workers.size(); ++worker) {
-    const config::TopologyWorker& one = topology_.workers[worker];
-    free_[worker] = one.node.empty() && !drained_.contains(one.name);
-    if (const auto site = index_.site_of(worker); site && free_[worker]) ++free_at_[*site];
-  }
-}
-
 void Admission::drain(const std::string& worker, bool drained) {
-  if (drained == drained_.contains(worker)) return;
-  if (drained)
-    drained_.insert(worker);
-  else
-    drained_.erase(worker);
-  const auto at = index_.worker_at(worker);
-  if (at && topology_.workers[*at].node.empty()) {
-    free_[*at] = !drained;
-    if (const auto site = index_.site_of(*at)) drained ? --free_at_[*site] : ++free_at_[*site];
-  }
-  stir();
+  if (workers_.drain(worker, drained, topology_, index_)) stir();
 }
 
 void Admission::cap(const std::string& node, const Amount& capacity) {
-  caps_[node] = capacity;
-  refused_.erase(node);
+  amounts_.cap(node, capacity);
   stir();
 }
 
 void Admission::refuse(const std::string& node) {
-  refused_[node] = used_at(node);
+  amounts_.refuse(node);
   stir();  // shares are of the capacity
 }
 
 void Admission::forgive(const std::string& node) {
-  if (refused_.erase(node) > 0) stir();
-}
-
-Amount Admission::room_of(const std::string& node, bool despite_refusal) const {
-  const auto at = capacity_.find(node);
-  Amount amount = at == capacity_.end() ? Amount{} : at->second;
-  if (const auto cap = caps_.find(node); cap != caps_.end()) amount = least_of(amount, cap->second);
-  if (const auto cap = refused_.find(node); !despite_refusal && cap != refused_.end())
-    amount = least_of(amount, cap->second);
-  return amount;
-}
-
-Amount Admission::capacity_at(const std::string& node) const {
-  return room_of(node, false);
-}
-
-Amount Admission::used_at(const std::string& node) const {
-  const auto at = used_.find(node);
-  return at == used_.end() ? Amount{} : at->second;
+  if (amounts_.forgive(node)) stir();
 }
 
 Usage Admission::used_by(const std::string& tenant) const {
@@ -131,10 +82,8 @@ Usage Admission::used_by(const std::string& tenant) const {
   return at == usage_.end() ? Usage{} : at->second;
 }
 
-Amount Admission::total_capacity() const {
-  Amount total;
-  for (const auto& [node, capacity] : capacity_) total += capacity_at(node);
-  return total;
+Fitter Admission::fitter() const {
+  return {topology_, index_, amounts_, workers_, before_ ? &*before_ : nullptr};
 }
 
 std::string Admission::impossible(Job& job) const {
@@ -147,7 +96,8 @@ std::string Admission::impossible(Job& job) const {
            "; allowed: a name that no job has";
   if (std::string leased = leased_member(request); !leased.empty()) return leased;
   if (std::string wrong = wrong_host(request.job, topology_); !wrong.empty()) return wrong;
-  const Fit alone = fit(job, {.used = {}, .held = {}, .despite_refusal = true});
+  const Fit alone =
+      fitter().fit(request.job, job.turn.needs, {.used = {}, .held = {}, .despite_refusal = true});
   if (!alone.shortage.empty()) return alone.shortage;
   return tenants_.excess(request.tenant, {}, usage_of(alone.placed.config.workers, alone.needs));
 }
@@ -167,7 +117,7 @@ Decision Admission::submit(JobRequest request, Instant now) {
   job.request = std::move(request);
   const std::string name = job.request.job.config.name;
   std::string why = impossible(job);
-  if (why.empty()) why = no_place_for(job.request.tenant);
+  if (why.empty()) why = places_.none_for(job.request.tenant, tenants_);
   if (!why.empty()) {
     Decision refusal = decision(Outcome::refused, job, why, now);
     refusal.name_taken = jobs_.contains(name);
@@ -176,7 +126,7 @@ Decision Admission::submit(JobRequest request, Instant now) {
   job.sequence = next_sequence_++;
   job.renewed = now;
   job.waits_for = "the next round of admission";
-  ++waiting_[job.request.tenant];
+  places_.take(job.request.tenant);
   changes_.insert(name);
   news_ = true;
   const Job& queued = jobs_.emplace(name, std::move(job)).first->second;
@@ -191,7 +141,7 @@ std::optional<Decision> Admission::cancel(const std::string& name, Instant now,
   if (at->second.admitted())
     release(at->second, now);
   else
-    --waiting_[at->second.request.tenant];
+    places_.give_back(at->second.request.tenant);
   jobs_.erase(at);
   changes_.insert(name);
   stir();
@@ -202,7 +152,7 @@ void Admission::requeue(const std::string& name, Instant now, const std::string&
   const auto at = jobs_.find(name);
   if (at == jobs_.end() || !at->second.admitted()) return;
   release(at->second, now);
-  ++waiting_[at->second.request.tenant];
+  places_.take(at->second.request.tenant);
   at->second.waits_for = reason;
   changes_.insert(name);
   stir();
@@ -215,17 +165,11 @@ bool Admission::renew(const std::string& name, Instant now) {
   return true;
 }
 
-void Admission::count(const Job& job, bool more) {
-  for (const config::TopologyMember& member : job.placed->members)
-    if (const auto worker = index_.worker_at(member.worker))
-      more ? ++jobs_of_worker_[*worker] : --jobs_of_worker_[*worker];
-}
-
 void Admission::release(Job& job, Instant now) {
-  for (const auto& [node, need] : job.needs) used_[node] -= need;
+  amounts_.give_back(job.needs);
   for (const auto& [node, need] : job.needs_before) before_->used[node] -= need;
   usage_[job.request.tenant] -= usage_of(job.placed->config.workers, job.needs);
-  count(job, false);
+  workers_.count(*job.placed, index_, false);
   ids_.release(job.id, now);
   job.id = 0;
   job.placed.reset();
@@ -255,15 +199,27 @@ void Admission::admit(Job& job, Fit fit, Instant now, std::vector<Decision>& dec
     if (const auto worker = index_.worker_at(member.worker))
       job.places.push_back(place_of(topology_.workers[*worker]));
   usage_[job.request.tenant] += usage_of(job.placed->config.workers, job.needs);
-  count(job, true);
+  workers_.count(*job.placed, index_, true);
   changes_.insert(job.request.job.config.name);
   for (const auto& [node, need] : job.needs_before) before_->used[node] += need;
   std::string where;
-  for (const auto& [node, need] : job.needs) {
-    used_[node] += need;
+  amounts_.take(job.needs);
+  for (const auto& [node, need] : job.needs)
     where.append(where.empty() ? "fits on " : ", ").append(node);
-  }
   decisions.push_back(decision(Outcome::admitted, job, where, now));
+}
+
+void Admission::settle(Job& job) const {
+  const Told told = with_places(job, topology_, index_);
+  Fit shape = shape_on(topology_, index_, told.job, told.left);
+  job.described = shape.shortage.empty();
+  job.stray = shape.shortage;
+  if (!job.described) return;
+  job.needs = std::move(shape.needs);
+  if (before_)
+    job.needs_before = shape_on(before_->topology, before_->index, told.job, told.left).needs;
+  if (!told.names.empty())
+    job.stray = "runs on where the topology has its workers no more: " + told.names;
 }
 
 void Admission::restore(Job job, Instant now) {
@@ -275,12 +231,12 @@ void Admission::restore(Job job, Instant now) {
   job.renewed = now;
   job.turn = {};
   if (job.admitted()) {
-    for (const auto& [node, need] : job.needs) used_[node] += need;
+    amounts_.take(job.needs);
     for (const auto& [node, need] : job.needs_before) before_->used[node] += need;
     usage_[job.request.tenant] += usage_of(job.placed->config.workers, job.needs);
-    count(job, true);
+    workers_.count(*job.placed, index_, true);
   } else {
-    ++waiting_[job.request.tenant];
+    places_.take(job.request.tenant);
     news_ = true;
   }
   next_sequence_ = std::max(next_sequence_, job.sequence + 1);

@@ -13,8 +13,7 @@
 //
 // advance() looks at what may have changed: a job that was found without room is looked at again
 // once room, a quota, a worker or a place in the order has become free.
-// Invariant: the amount in use of a switch is the sum of the needs of its admitted jobs, and never
-// more than its capacity.
+// Invariant: the amount in use of a switch is never more than its capacity.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +27,12 @@
 #include "config/topology/topology.h"
 #include "core/time.h"
 #include "manager/admission/amount.h"
+#include "manager/admission/fitter.h"
+#include "manager/admission/free_workers.h"
 #include "manager/admission/job_ids.h"
 #include "manager/admission/job_request.h"
+#include "manager/admission/queue_places.h"
+#include "manager/admission/switch_amounts.h"
 #include "manager/admission/tenants.h"
 #include "manager/admission/tree_index.h"
 
@@ -117,8 +120,6 @@ class Admission {
   // Back into the queue, in its old place: a switch has refused it.
   void requeue(const std::string& name, Instant now, const std::string& reason);
   bool renew(const std::string& name, Instant now);
-  // Places in the queue that no other tenant can take.
-  [[nodiscard]] std::size_t places_of(const std::string& tenant) const;
   // Ends leases, then admits what has room now. In the order in which it happened.
   std::vector<Decision> advance(Instant now);
 
@@ -138,35 +139,10 @@ class Admission {
   [[nodiscard]] const Tenants& tenants() const { return tenants_; }
   [[nodiscard]] const TreeIndex& index() const { return index_; }
   [[nodiscard]] Usage used_by(const std::string& tenant) const;
-  [[nodiscard]] Amount used_at(const std::string& node) const;
-  [[nodiscard]] Amount capacity_at(const std::string& node) const;
+  [[nodiscard]] const SwitchAmounts& amounts() const { return amounts_; }
 
  private:
-  using Used = std::map<std::string, Amount>;
   using Names = std::set<std::string>;
-  struct Fit {
-    config::TopologyJob placed;
-    std::map<std::string, Amount> needs;
-    std::map<std::string, Amount> needs_before;  // on the tree that a move leaves
-    std::string shortage;                        // empty: it fits
-    Names nodes;                                 // that it keeps from others where it does not fit
-    Names full;                                  // of its switches, those without room
-    bool held_back = false;                      // jobs before it keep its room
-    bool too_large = false;                      // for a switch of it, were it empty
-  };
-  // Where a job may go.
-  struct Room {
-    const Used& used;
-    const Names& held;             // switches that jobs before it keep
-    bool despite_refusal = false;  // with what a switch has, were it not for a refusal or a move
-  };
-  // The tree that a move leaves.
-  struct Before {
-    config::Topology topology;
-    TreeIndex index;
-    std::string text;  // of the move
-    Used used = {};
-  };
   struct Queued {
     std::uint64_t sequence = 0;
     Job* job = nullptr;
@@ -177,29 +153,8 @@ class Admission {
 
   // Why the job can never run; finds what the members that it names need.
   [[nodiscard]] std::string impossible(Job& job) const;
-  [[nodiscard]] std::string no_place_for(const std::string& tenant) const;
-  [[nodiscard]] Fit fit(Job& job, const Room& room) const;
-  // The needs of a job with these members; `shortage` says why it can never run.
-  [[nodiscard]] Fit shape_of(const config::TopologyJob& job,
-                             const std::vector<config::TopologyWorker>& left = {}) const;
-  [[nodiscard]] static Fit shape_on(const config::Topology& topology, const TreeIndex& index,
-                                    const config::TopologyJob& job,
-                                    const std::vector<config::TopologyWorker>& left);
-  void fit_before(Fit& fit) const;
-  [[nodiscard]] Fit fit_members(const config::TopologyJob& job,
-                                const std::map<std::string, Amount>& needs, const Room& room) const;
-  [[nodiscard]] Fit fit_anywhere(const config::TopologyJob& job, const Room& room) const;
-  [[nodiscard]] std::optional<Fit> fit_best(const config::TopologyJob& job,
-                                            const std::vector<Site>& sites, const Room& room) const;
-  [[nodiscard]] std::vector<Site> sites_in(const Room& room) const;
-  void bring_to_hosts(const std::vector<Site>& sites, std::vector<std::size_t>& workers) const;
-  [[nodiscard]] static config::Topology part_for(const config::Topology& topology,
-                                                 const TreeIndex& index,
-                                                 const config::TopologyJob& job,
-                                                 const std::vector<config::TopologyWorker>& left);
-  [[nodiscard]] Amount room_of(const std::string& node, bool despite_refusal) const;
+  [[nodiscard]] Fitter fitter() const;
   [[nodiscard]] std::string excess_of(const Job& job, const Fit& fit) const;
-  [[nodiscard]] Amount total_capacity() const;
   [[nodiscard]] std::string leased_member(const JobRequest& request) const;
   [[nodiscard]] Queue queue();
   template <typename Visit>
@@ -208,31 +163,22 @@ class Admission {
   bool pass(Instant now, std::vector<Decision>& decisions);
   bool look_at(Job& job, Names& held, Instant now, std::vector<Decision>& decisions);
   void stir();
-  void count_free_workers();
-  void count(const Job& job, bool more);
   void admit(Job& job, Fit fit, Instant now, std::vector<Decision>& decisions);
   void release(Job& job, Instant now);
 
   Tenants tenants_;
-  Limits limits_;
+  QueuePlaces places_;
   config::Topology topology_;
   TreeIndex index_;
-  std::optional<Before> before_;            // a switch moves
-  std::map<std::string, Amount> capacity_;  // by switch
-  std::map<std::string, Amount> caps_;
-  std::map<std::string, Amount> refused_;
-  std::set<std::string> drained_;
-  std::vector<bool> free_;              // by worker: neither drained nor leased to containers
-  std::vector<std::uint32_t> free_at_;  // by site: how many
-  std::vector<std::uint32_t> jobs_of_worker_;   // by worker
-  std::map<std::string, Usage> usage_;          // by tenant
-  std::map<std::string, std::size_t> waiting_;  // by tenant
-  bool news_ = false;                           // a job that waits is to be looked at
+  std::optional<TreeBefore> before_;  // a switch moves
+  SwitchAmounts amounts_;
+  FreeWorkers workers_;
+  std::map<std::string, Usage> usage_;  // by tenant
+  bool news_ = false;                   // a job that waits is to be looked at
   JobIds ids_;
   std::uint64_t next_sequence_ = 1;
   std::map<std::string, Job> jobs_;
   std::set<std::string> changes_;
-  Used used_;
 };
 
 }  // namespace tributary::manager

@@ -14,34 +14,6 @@ constexpr std::uint32_t kHighestPriority = 100;
 
 }  // namespace
 
-std::size_t Admission::places_of(const std::string& tenant) const {
-  std::uint64_t weights = 0;
-  std::uint64_t own = 0;
-  for (const Tenant& one : tenants_.all()) {
-    const std::uint64_t weight = std::max(one.weight, 1u);
-    weights += weight;
-    if (one.name == tenant) own = weight;
-  }
-  if (own == 0) return 0;
-  return std::max<std::size_t>(limits_.queue * own / weights, 1);
-}
-
-// Counts the places that other tenants have not taken of their own as taken.
-std::string Admission::no_place_for(const std::string& tenant) const {
-  const auto waiting_of = [this](const std::string& name) {
-    const auto at = waiting_.find(name);
-    return at == waiting_.end() ? std::size_t{0} : at->second;
-  };
-  const std::size_t own = waiting_of(tenant);
-  if (own < places_of(tenant)) return "";
-  std::size_t taken = 0;
-  for (const Tenant& other : tenants_.all())
-    taken += other.name == tenant ? own : std::max(waiting_of(other.name), places_of(other.name));
-  if (taken < limits_.queue) return "";
-  return std::to_string(own) + " jobs of tenant " + tenant +
-         " wait, which is all that may; submit it later";
-}
-
 // A job that its tenant's quota holds back keeps no room from others, even if it lacks room, too.
 std::string Admission::excess_of(const Job& job, const Fit& fit) const {
   return tenants_.excess(job.request.tenant, used_by(job.request.tenant),
@@ -95,7 +67,7 @@ void Admission::expire(Instant now, std::vector<Decision>& decisions) {
 // and with it the order of those that come. True: it has, once at least.
 template <typename Visit>
 bool Admission::in_order(Visit visit) {
-  const Amount all = total_capacity();
+  const Amount all = amounts_.total_capacity();
   std::map<std::string, double> shares;
   for (const Tenant& tenant : tenants_.all())
     shares[tenant.name] = tenants_.share(tenant.name, used_by(tenant.name), all);
@@ -130,7 +102,8 @@ bool Admission::look_at(Job& job, Names& held, Instant now, std::vector<Decision
     held.insert(job.turn.holds.begin(), job.turn.holds.end());
     return false;
   }
-  Fit found = fit(job, {.used = used_, .held = held});
+  Fit found =
+      fitter().fit(job.request.job, job.turn.needs, {.used = amounts_.used(), .held = held});
   job.turn.done = true;
   job.turn.held_back = found.held_back;
   job.turn.holds.clear();
@@ -150,7 +123,7 @@ bool Admission::look_at(Job& job, Names& held, Instant now, std::vector<Decision
     news_ = true;
     return false;
   }
-  --waiting_[job.request.tenant];
+  places_.give_back(job.request.tenant);
   return true;
 }
 
@@ -188,11 +161,13 @@ Admission::Attempt Admission::admit_now(JobRequest request, const std::string& o
       held.insert(first.turn.holds.begin(), first.turn.holds.end());
       return false;
     }
-    Fit place = fit(first, {.used = used_, .held = held});
+    Fit place =
+        fitter().fit(first.request.job, first.turn.needs, {.used = amounts_.used(), .held = held});
     if (excess_of(first, place).empty()) held.merge(place.nodes);
     return false;
   });
-  Fit found = fit(job, {.used = used_, .held = held});
+  Fit found =
+      fitter().fit(job.request.job, job.turn.needs, {.used = amounts_.used(), .held = held});
   if (!found.shortage.empty()) return {.shortage = found.shortage, .full = std::move(found.full)};
   if (std::string excess = excess_of(job, found); !excess.empty())
     return {.shortage = std::move(excess)};

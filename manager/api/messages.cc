@@ -57,8 +57,8 @@ void fill(const Cluster::View& view, const config::TopologySwitch& from, v1::Swi
   to.set_parent(from.parent);
   to.set_uplink(from.uplink);
   for (const auto& way : from.other_uplinks) to.add_other_uplinks(way.uplink);
-  const Amount capacity = admission.capacity_at(name);
-  const Amount used = admission.used_at(name);
+  const Amount capacity = admission.amounts().capacity_at(name);
+  const Amount used = admission.amounts().used_at(name);
   to.set_slots(static_cast<std::uint32_t>(capacity.slots));
   to.set_slots_used(static_cast<std::uint32_t>(used.slots));
   to.set_bytes(capacity.bytes);

@@ -131,9 +131,9 @@ std::string Service::trouble_since(const Admission& before) const {
       return "job " + name + " cannot go that way: " + job.stray;
   for (const config::TopologySwitch& sw : topology_.switches) {
     const std::string& node = sw.config.name;
-    const Amount used = admission_.used_at(node);
-    if (used == before.used_at(node)) continue;
-    const std::string lacks = shortage(node, used, {}, admission_.capacity_at(node));
+    const Amount used = admission_.amounts().used_at(node);
+    if (used == before.amounts().used_at(node)) continue;
+    const std::string lacks = shortage(node, used, {}, admission_.amounts().capacity_at(node));
     if (!lacks.empty()) return "the jobs by that way: " + lacks;
   }
   return "";

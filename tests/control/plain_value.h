@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 namespace tributary::control {
 
@@ -20,6 +21,12 @@ inline void expect_plain(const nlohmann::ordered_json& value, const std::string&
   EXPECT_NE(text, "-") << where;
   EXPECT_NE(text, "") << where;
   EXPECT_NE(text.find_first_not_of("0123456789."), std::string::npos) << where << ": " << text;
+}
+
+inline std::vector<std::string> columns(const nlohmann::ordered_json& row) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : row.items()) names.push_back(name);
+  return names;
 }
 
 }  // namespace tributary::control

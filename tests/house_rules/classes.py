@@ -15,14 +15,9 @@ LARGER = {
     "worker/api/progress.h Progress": (121, 2),
     "worker/session/session.h Session": (109, 8),
     "dataplane/aggregation/aggregation.h Aggregation": (103, 4),
-    "dataplane/port/port.h Port": (97, 1),
-    "dataplane/switch/switch.h Switch": (90, 5),
-    "manager/admission/admission.h Admission": (77, 3),
     "aggregator/shard/shard_job.h ShardJob": (68, 0),
     "aggregator/engine/engine.h Engine": (66, 13),
     "aggregator/chunk/chunk_table.h ChunkTable": (64, 1),
-    "control/show/show.h Show": (40, 14),
-    "completion/engine/engine_impl.h Engine::Impl": (20, 5),
 }
 
 _NOISE = re.compile(

@@ -18,7 +18,7 @@ std::string silence(ServerLoop& loop) {
 }
 
 std::string missing_link(const dataplane::UdpPort* port) {
-  if (port == nullptr || port->port().link_up()) return {};
+  if (port == nullptr || port->port().link().up()) return {};
   return "port " + port->port().name() + " has no link\n";
 }
 

@@ -4,8 +4,7 @@
 #include <stdexcept>
 
 #include "control/metrics/completion_metrics.h"
-#include "control/show/show_engine.h"
-#include "control/show/show_hosting.h"
+#include "control/show/show_completion.h"
 #include "tools/psd/on_loop.h"
 
 namespace tributary::psd {
@@ -95,7 +94,7 @@ ordered_json Show::ports() {
   if (port_ == nullptr) return rows;
   const dataplane::UdpPort::Counters& c = port_->counters();
   rows.push_back({{"port", port_->port().name()},
-                  {"link", port_->port().link_up() ? "up" : "down"},
+                  {"link", port_->port().link().up() ? "up" : "down"},
                   {"mtu", port_->port().config().mtu},
                   {"rx_packets", c.rx_packets.get()},
                   {"rx_bytes", c.rx_bytes.get()},

@@ -45,6 +45,7 @@
 #include "dataplane/port/eal.h"
 #include "dataplane/port/kernel_interface.h"
 #include "dataplane/rdma/rdma_memory.h"
+#include "dataplane/switch/heartbeat.h"
 #include "dataplane/switch/switch.h"
 #include "tools/cli/app.h"
 #include "tools/daemon/assigned_files.h"
@@ -139,7 +140,7 @@ int check_whole_topology(const Options& options) {
 void print_ports(const dataplane::Switch& sw) {
   sw.for_each_port([](std::size_t place, const dataplane::Port& port) {
     std::printf("port %zu %s: %s, mtu %u, link %s\n", place, port.name().c_str(),
-                port.config().devargs.c_str(), port.config().mtu, port.link_up() ? "up" : "down");
+                port.config().devargs.c_str(), port.config().mtu, port.link().up() ? "up" : "down");
   });
 }
 
@@ -305,7 +306,8 @@ int serve(Start start, const Options& options) {
     print_ports(sw);
   }
   daemon.announce_ready(options.ready_fd);
-  daemon.wait({[&] { changes.reload_on_signal(); }, [&sw] { return sw.heartbeat(); }});
+  dataplane::Heartbeat heartbeat(sw.packet_loops());
+  daemon.wait({[&] { changes.reload_on_signal(); }, [&heartbeat] { return heartbeat.beat(); }});
   socket.reset();  // no client may ask a loop that no longer answers
   captures.reset();
   open_jobs.reset();   // which changes jobs

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "control/show/show.h"
 #include "tests/control/running_switch.h"
 
 namespace tributary::control {
@@ -99,14 +98,6 @@ TEST_F(GroupRowsTest, O1_OfAnyOrderOfEventsAGroupHasOneRow) {
     std::sort(groups.begin(), groups.end());
     ASSERT_EQ(std::adjacent_find(groups.begin(), groups.end()), groups.end()) << round;
   }
-}
-
-TEST(ShowGroups, O1_ALargeTableIsLookedAtToItsEnd) {
-  auto config = null_config();
-  config.forwarding.snooping.enabled = true;
-  config.forwarding.snooping.groups = config::kMaxGroups;
-  RunningSwitch sw(config);
-  EXPECT_TRUE(Show(sw.get()).table("groups").empty()) << "nobody asks on null devices";
 }
 
 }  // namespace

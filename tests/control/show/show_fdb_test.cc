@@ -1,11 +1,12 @@
 // `show fdb` and `show vlans`.
+#include "control/show/show_fdb.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "control/show/show.h"
 #include "tests/control/running_switch.h"
 
 namespace tributary::control {
@@ -16,11 +17,10 @@ using nlohmann::ordered_json;
 class ShowFdb : public testing::Test {
  protected:
   RunningSwitch sw;
-  Show show{sw.get()};
 };
 
 TEST_F(ShowFdb, FdbShowsStaticAddresses) {
-  const auto table = show.table("fdb");
+  const auto table = show_fdb(sw.get(), "");
   ASSERT_EQ(table.size(), 1u);
   EXPECT_EQ(table[0]["mac"], "02:00:00:00:00:09");
   EXPECT_EQ(table[0]["port"], "right");
@@ -28,11 +28,11 @@ TEST_F(ShowFdb, FdbShowsStaticAddresses) {
 }
 
 TEST_F(ShowFdb, FdbOfAVlanAndAPort) {
-  EXPECT_EQ(show.table("fdb port=right").size(), 1u);
-  EXPECT_EQ(show.table("fdb port=left").size(), 0u);
-  EXPECT_EQ(show.table("fdb vlan=7 port=right").size(), 1u);  // a static one is in all of them
-  for (const char* wrong : {"fdb port=up", "fdb vlan=4096", "fdb vlan=x", "fdb mac=1", "fdb vlan="})
-    EXPECT_THROW((void)show.table(wrong), std::invalid_argument) << wrong;
+  EXPECT_EQ(show_fdb(sw.get(), "port=right").size(), 1u);
+  EXPECT_EQ(show_fdb(sw.get(), "port=left").size(), 0u);
+  EXPECT_EQ(show_fdb(sw.get(), "vlan=7 port=right").size(), 1u);  // a static one is in all of them
+  for (const char* wrong : {"port=up", "vlan=4096", "vlan=x", "mac=1", "vlan="})
+    EXPECT_THROW((void)show_fdb(sw.get(), wrong), std::invalid_argument) << wrong;
 }
 
 // The rest of a large table is a count, and what to type to see it.
@@ -45,18 +45,17 @@ TEST(ShowFdbLimit, RowsBeyondTheLimitAreCounted) {
         {{2, 0, 0, 1, static_cast<std::uint8_t>(i >> 8), static_cast<std::uint8_t>(i)},
          i == 0 ? "left" : "right"});
   RunningSwitch sw(config);
-  Show show(sw.get());
-  const auto table = show.table("fdb");
+  const auto table = show_fdb(sw.get(), "");
   ASSERT_EQ(table.size(), kMost + 1);
   EXPECT_EQ(table[kMost - 1]["kind"], "static");
   EXPECT_TRUE(table[kMost]["mac"].is_null());
   EXPECT_EQ(table[kMost]["kind"], "3 more: choose with vlan= or port=");
-  EXPECT_EQ(show.table("fdb port=left").size(), 1u);
-  EXPECT_EQ(show.table("fdb port=right").size(), kMost + 1);
+  EXPECT_EQ(show_fdb(sw.get(), "port=left").size(), 1u);
+  EXPECT_EQ(show_fdb(sw.get(), "port=right").size(), kMost + 1);
 }
 
 TEST_F(ShowFdb, O1_VlansWithTheSamePortsAreOneRow) {
-  const auto table = show.table("vlans");
+  const auto table = show_vlans(sw.get());
   ASSERT_EQ(table.size(), 1u);
   EXPECT_EQ(table[0].dump(), R"({"vlan":0,"to":4095,"access":[],"trunk":[],"native":[],)"
                              R"("transparent":["left","right"],"addresses":0})");
@@ -68,7 +67,7 @@ TEST(ShowVlans, O1_ARowSaysWhichPortsAVlanHasAndHow) {
   config.ports[1].vlan = {
       .mode = config::VlanMode::trunk, .id = {}, .allowed = {{10, 12}}, .native = 20};
   RunningSwitch sw(config);
-  const auto table = Show(sw.get()).table("vlans");
+  const auto table = show_vlans(sw.get());
   EXPECT_EQ(table, ordered_json::parse(R"([
       {"vlan": 10, "to": null, "access": ["left"], "trunk": ["right"], "native": [],
        "transparent": [], "addresses": 0},

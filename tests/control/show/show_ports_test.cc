@@ -1,4 +1,7 @@
-// Ports that a reload brings and takes, as operators see them: a real switch with its loop running.
+// `show ports` and `show buffers`; and ports that a reload brings and takes, as operators see them:
+// a real switch with its loop running.
+#include "control/show/show_ports.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prometheus/metric_family.h>
@@ -14,6 +17,8 @@
 #include "config/load/load.h"
 #include "control/metrics/metrics.h"
 #include "control/show/show.h"
+#include "control/text/show_text.h"
+#include "tests/control/plain_value.h"
 #include "tests/control/running_switch.h"
 #include "tests/control/silent_peer.h"
 #include "tests/control/stopped_loop.h"
@@ -54,6 +59,33 @@ class ShowPortsTestTimed : public testing::Test {
   RunningSwitch sw{file};
   Show show{sw.get()};
 };
+
+TEST(ShowPortsTimed, ARowSaysWhatAPortIsAndTakes) {
+  RunningSwitch sw;
+  const auto table = show_ports(sw.get());
+  ASSERT_EQ(table.size(), 2u);
+  EXPECT_THAT(
+      columns(table[0]),
+      testing::ElementsAre("port", "link", "mtu", "checksums", "vlan", "rx_packets", "rx_bytes",
+                           "tx_packets", "tx_bytes", "drops", "marked", "jobs_marked", "rx_missed",
+                           "rx_errors", "rx_no_buffer", "tx_errors", "device", "note"));
+  EXPECT_EQ(table[1]["port"], "right");
+  EXPECT_EQ(table[1]["mtu"], 9000);
+  EXPECT_EQ(table[0]["checksums"], "software");
+  EXPECT_EQ(table[0]["vlan"], "transparent");
+  EXPECT_EQ(table[1]["device"], "net_null1,no-rx=1");
+}
+
+TEST(ShowPortsTimed, BuffersThatAreFreeAndThoseInUse) {
+  RunningSwitch sw;
+  const dataplane::FramePool& pool = sw.get().pools()[0];
+  const auto table = show_buffers(sw.get());
+  ASSERT_EQ(table.size(), 1u);
+  EXPECT_EQ(table[0]["socket"], socket_or_null(pool.socket()));
+  EXPECT_EQ(table[0]["buffers"], pool.buffers());
+  EXPECT_EQ(table[0]["free"], pool.free_buffers());
+  EXPECT_EQ(table[0]["in_use"], pool.buffers() - pool.free_buffers());
+}
 
 TEST_F(ShowPortsTestTimed, O1_ShowAndMetricsHaveThePortsThatAreThere) {
   file.ports.push_back({"third", "net_null2,no-rx=1", 1500});

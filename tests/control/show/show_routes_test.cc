@@ -1,4 +1,6 @@
 // `show routes`, `show neighbours` and their metrics.
+#include "control/show/show_routes.h"
+
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -6,7 +8,6 @@
 #include <string>
 
 #include "control/metrics/forwarding_metrics.h"
-#include "control/show/show.h"
 #include "tests/control/running_switch.h"
 
 namespace tributary::control {
@@ -16,12 +17,11 @@ TEST(ShowRoutes, O12_WhoIsBehindARouterAndWhetherItAnswers) {
   auto config = null_config();
   config.routes = {{{0x0A4E0000, 16}, 0x0A4D0001, "left"}, {{0x0A4E0100, 24}, std::nullopt, ""}};
   RunningSwitch sw(config);
-  Show show(sw.get());
-  const auto routes = show.table("routes");
+  const auto routes = show_routes(sw.get());
   ASSERT_EQ(routes.size(), 2u);
   EXPECT_EQ(routes[0].dump(), R"({"to":"10.78.0.0/16","via":"10.77.0.1","port":"left"})");
   EXPECT_EQ(routes[1].dump(), R"({"to":"10.78.1.0/24","via":"on the link","port":null})");
-  const auto routers = show.table("neighbours");
+  const auto routers = show_neighbours(sw.get());
   ASSERT_EQ(routers.size(), 1u);
   EXPECT_EQ(routers[0]["address"], "10.77.0.1");
   EXPECT_EQ(routers[0]["port"], "left");

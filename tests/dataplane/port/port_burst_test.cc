@@ -120,11 +120,11 @@ class LostPeer : public testing::Test {
   [[nodiscard]] const PortCounters& counters() const { return lanes[0]->counters; }
   // Loops see nothing of the port, the client no switch.
   void expect_put_out() {
-    EXPECT_FALSE(port.link_up());
-    EXPECT_TRUE(port.lost_peer());
+    EXPECT_FALSE(port.link().up());
+    EXPECT_TRUE(port.link().lost_peer());
     EXPECT_FALSE(port.poll_link()) << "whatever the driver says";
     port.disconnect_peer();
-    EXPECT_FALSE(port.lost_peer());
+    EXPECT_FALSE(port.link().lost_peer());
     EXPECT_FALSE(port.poll_link());
     while (!client->control.server_left()) sched_yield();
   }
@@ -158,7 +158,7 @@ TEST_F(LostPeer, C1_WhatIsSentIntoTruncatedMemoryIsDroppedAndFreed) {
       EXPECT_EQ(counters().peer_faults.get(), faults) << "nobody touches it any more";
       expect_put_out();
     }
-  EXPECT_EQ(port.link_losses(), 2 * 3u) << "what was learned behind it is forgotten";
+  EXPECT_EQ(port.link().losses(), 2 * 3u) << "what was learned behind it is forgotten";
   connect();
   send(1);
   EXPECT_EQ(counters().tx_packets.get(), 3 * 2 * 3 + 1u);
@@ -262,7 +262,7 @@ TEST_F(LostPeer, O1_TheLinkMonitorSaysSoAndPutsItOut) {
     send(1);
     while (!client->control.server_left()) sched_yield();
     client.emplace();
-    while (!port.link_up()) sched_yield();
+    while (!port.link().up()) sched_yield();
   }
   EXPECT_EQ(lines,
             "port m: its peer took away the memory that both share, and is disconnected\n"
@@ -307,19 +307,19 @@ TEST(MemifServerBurst, C1_AHeadThatJumpsPutsItsClientOutAndNoOtherOne) {
   for (const bool to_server : {true, false}) {
     MemifRings rings;
     worker::MemifControl control(socket_name(), 0, rings, Duration::seconds(10));
-    while (!port.link_up()) sched_yield();
+    while (!port.link().up()) sched_yield();
     Vandal(rings).jump(to_server);
     burst[0] = make_frame(sw.pool(), Bytes(100, std::byte{2}));
     EXPECT_EQ(receive_burst(port, 0, burst.data() + 1, kBurst - 1, count), !to_server);
     EXPECT_EQ(transmit_burst(port, 0, burst.data(), 1, count), to_server);
     if (count == 0) rte_pktmbuf_free(burst[0]);
-    EXPECT_FALSE(port.link_up()) << "at once";
+    EXPECT_FALSE(port.link().up()) << "at once";
     while (!control.server_left()) sched_yield();
   }
   MemifRings rings;
   const worker::MemifControl control(socket_name(), 0, rings, Duration::seconds(10));
-  while (!port.link_up()) sched_yield();
-  EXPECT_EQ(port.link_losses(), 2u);
+  while (!port.link().up()) sched_yield();
+  EXPECT_EQ(port.link().losses(), 2u);
   EXPECT_EQ(sw.buffers_in_use(), 0u);
   const std::lock_guard lock(guard);
   EXPECT_NE(lines.find("port m: its peer broke memif's protocol, and is disconnected\n"),
@@ -347,7 +347,7 @@ TEST(MemifServerBurst, O1_AClientThatFollowsAnotherAtOnceIsToldOf) {
     control.reset();
     MemifRings others;
     control.emplace(socket_name(), 0, others, Duration::seconds(10));
-    while (port.link_losses() == 0 || !port.link_up()) sched_yield();
+    while (port.link().losses() == 0 || !port.link().up()) sched_yield();
   }
   EXPECT_TRUE(lines == "port m: link down, and up again at once\n" ||
               lines == "port m: link down\nport m: link up\n")

@@ -62,10 +62,10 @@ class LostGuestTimed : public testing::Test {
   [[nodiscard]] const PortCounters& counters() const { return lanes[0]->counters; }
   // Loops see nothing of the port, the machine no switch.
   void expect_put_out() {
-    EXPECT_FALSE(port.link_up());
-    EXPECT_TRUE(port.lost_peer());
+    EXPECT_FALSE(port.link().up());
+    EXPECT_TRUE(port.link().lost_peer());
     EXPECT_FALSE(port.poll_link()) << "whatever the driver says";
-    while (port.lost_peer()) {
+    while (port.link().lost_peer()) {
       port.disconnect_peer();
       sched_yield();
     }
@@ -102,7 +102,7 @@ class LostGuestTimed : public testing::Test {
 
 TEST_F(LostGuestTimed, C1_WhatIsSentIntoTruncatedMemoryIsDroppedAndFreed) {
   for (int round = 0; round < 3; ++round) expect_sending_survives(false);
-  EXPECT_EQ(port.link_losses(), 2 * 3u) << "what was learned behind it is forgotten";
+  EXPECT_EQ(port.link().losses(), 2 * 3u) << "what was learned behind it is forgotten";
   connect();
   send(1);
   EXPECT_EQ(counters().tx_packets.get(), 3 * 2 * 3 + 1u);
@@ -166,7 +166,7 @@ TEST_F(LostGuestTimed, O1_TheLinkMonitorSaysSoAndPutsItOut) {
     while (!guest->left()) sched_yield();
     guest.emplace();
     guest->connect(socket);
-    while (!port.link_up()) sched_yield();
+    while (!port.link().up()) sched_yield();
   }
   EXPECT_EQ(lines,
             "port v: its peer took away the memory that both share, and is disconnected\n"

@@ -78,7 +78,7 @@ TEST_P(WorkerReopen, C1_APortThatCannotBeOpenedAgainStaysClosed) {
   file.ports[2].queues = 2;
   sw.reload(file, {}, {2});
   settle(sw);
-  EXPECT_FALSE(sw.port(2).link_up());
+  EXPECT_FALSE(sw.port(2).link().up());
   EXPECT_FALSE(sw.port(2).poll_link());
   EXPECT_EQ(sw.port(2).why(), "refused");
   for (const auto& packet_loop : sw.packet_loops())

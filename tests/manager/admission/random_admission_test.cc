@@ -37,7 +37,7 @@ class Cluster {
     while (!admission_.jobs().empty())
       admission_.cancel(admission_.jobs().begin()->first, now_, "");
     for (const auto& sw : admission_.topology().switches)
-      EXPECT_EQ(admission_.used_at(sw.config.name), Amount{});
+      EXPECT_EQ(admission_.amounts().used_at(sw.config.name), Amount{});
     EXPECT_EQ(admission_.ids().live(), 0u);
   }
 
@@ -97,7 +97,7 @@ class Cluster {
     }
     for (const auto& sw : admission_.topology().switches) {
       const std::string& node = sw.config.name;
-      EXPECT_EQ(admission_.used_at(node), used[node]) << node;
+      EXPECT_EQ(admission_.amounts().used_at(node), used[node]) << node;
       EXPECT_TRUE(used[node].fits_in(capacity_of(sw.config))) << node;
     }
     EXPECT_LE(jobs["a"], 3u);

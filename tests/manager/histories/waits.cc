@@ -47,7 +47,7 @@ class Judge {
   [[nodiscard]] std::vector<const Job*> in_order() const {
     Amount all;
     for (const auto& sw : admission_.topology().switches)
-      all += admission_.capacity_at(sw.config.name);
+      all += admission_.amounts().capacity_at(sw.config.name);
     std::vector<const Job*> jobs;
     for (const auto& [name, job] : admission_.jobs())
       if (!job.admitted()) jobs.push_back(&job);

@@ -181,8 +181,8 @@ TEST(ServiceMoves, AParentThatSumsHasTheJobForAsLongAsItIsNeeded) {
   EXPECT_EQ(have(), "AB");
   manager.service.go_on_moving({});
   EXPECT_EQ(have(), "B");
-  EXPECT_EQ(manager.service.admission().used_at("A"), Amount{});
-  EXPECT_GT(manager.service.admission().used_at("B").slots, 0u);
+  EXPECT_EQ(manager.service.admission().amounts().used_at("A"), Amount{});
+  EXPECT_GT(manager.service.admission().amounts().used_at("B").slots, 0u);
 }
 
 // M is between B and L, and has no job before.
@@ -330,7 +330,7 @@ TEST(ServiceMoves, JobsHaveToFitAndTheirSwitchesToBeThere) {
   manager.service.cancel("more", {}, "asked");
   EXPECT_THAT(refusal({"A", "B", "R"}), HasSubstr("no agent speaks for switch L"));
   EXPECT_THAT(refusal({"A", "L", "R"}), HasSubstr("no agent speaks for switch B"));
-  EXPECT_EQ(manager.service.admission().used_at("B"), Amount{});
+  EXPECT_EQ(manager.service.admission().amounts().used_at("B"), Amount{});
   EXPECT_EQ(refusal({"L", "B", "R"}), "none") << "the one that it leaves may be dead";
 }
 

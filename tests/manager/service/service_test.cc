@@ -76,7 +76,7 @@ TEST(Service, AFollowingManagerKnowsAsMuch) {
   first->submit("two", 5);
   first->submit("waits", 5);
   const std::uint32_t one = first->id("one");
-  const Amount used = first->service.admission().used_at("root");
+  const Amount used = first->service.admission().amounts().used_at("root");
   const auto version = first->service.version();
   first->service.cancel("two", {}, "asked");
   first.reset();  // as if killed before it could advance
@@ -86,7 +86,7 @@ TEST(Service, AFollowingManagerKnowsAsMuch) {
   EXPECT_EQ(next.id("waits"), 0u);
   next.service.advance({});
   EXPECT_GT(next.id("waits"), 2u);  // the id of a job that ended rests
-  EXPECT_EQ(next.service.admission().used_at("root"), used);
+  EXPECT_EQ(next.service.admission().amounts().used_at("root"), used);
 }
 
 TEST(Service, AnOlderManagerDecidesNothingMore) {
@@ -211,7 +211,7 @@ TEST(Service, AJobWhoseWorkerLeftTheTopologyRunsOn) {
   EXPECT_THAT(ports_of(told(after.service, "B")), testing::ElementsAre("p0", "p1"));
   EXPECT_THAT(ports_of(told(after.service, "root")), testing::ElementsAre("p0", "p1"));
   after.service.cancel("one", {}, "asked");
-  EXPECT_EQ(after.service.admission().used_at("B"), Amount{});
+  EXPECT_EQ(after.service.admission().amounts().used_at("B"), Amount{});
 }
 
 TEST(Service, ATopologyThatChangesIsInTheNextDocuments) {

@@ -1,10 +1,10 @@
-#include "control/show/look.h"
+#include "control/text/look.h"
 
 #include "control/text/show_text.h"
 
 namespace tributary::control {
 
-std::vector<completion::SeatStatus> hosts_of(dataplane::Switch& sw) {
+std::vector<completion::SeatStatus> hosts_of(const dataplane::Switch& sw) {
   auto seats = on_every_loop(sw, [](dataplane::PacketLoop& loop, Instant now) {
     const auto* hosts = loop.remote_hosts();
     return hosts == nullptr ? std::vector<completion::SeatStatus>{} : hosts->status(now);
@@ -13,7 +13,7 @@ std::vector<completion::SeatStatus> hosts_of(dataplane::Switch& sw) {
   return seats;
 }
 
-std::vector<PortDrops> drops_of(dataplane::Switch& sw) {
+std::vector<PortDrops> drops_of(const dataplane::Switch& sw) {
   std::vector<PortDrops> all;
   sw.for_each_port([&](std::size_t place, const dataplane::Port& port) {
     const DropCounters drops = sw.packet_loops().port_counters(place).drops;

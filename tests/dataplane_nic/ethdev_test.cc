@@ -1,6 +1,6 @@
 // What network cards are asked for, and software is not; and what becomes of a port whose card
 // refuses any of it.
-#include "dataplane/port/port.h"
+#include "dataplane/port/ethdev.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +11,7 @@
 #include <initializer_list>
 #include <stdexcept>
 
+#include "dataplane/port/port.h"
 #include "tests/dataplane_nic/fake_nic.h"
 #include "tests/dataplane_nic/nic_eal.h"
 
@@ -164,14 +165,14 @@ TEST(PortOfACardTimed, FollowsItsLink) {
   FakeNic nic(kCard);
   LonePort lone(port_of(kCard));
   lone.set_up();
-  EXPECT_TRUE(lone.port->link_up());
+  EXPECT_TRUE(lone.port->link().up());
   nic.set_link(false);
   EXPECT_FALSE(lone.port->poll_link());
-  EXPECT_FALSE(lone.port->link_up());
-  EXPECT_EQ(lone.port->link_losses(), 1u);
+  EXPECT_FALSE(lone.port->link().up());
+  EXPECT_EQ(lone.port->link().losses(), 1u);
   nic.set_link(true);
   EXPECT_TRUE(lone.port->poll_link());
-  EXPECT_EQ(lone.port->link_losses(), 1u);
+  EXPECT_EQ(lone.port->link().losses(), 1u);
 }
 
 // Those that DPDK was told of at its start are there before any port.

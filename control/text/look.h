@@ -21,8 +21,8 @@ struct PortDrops {
 };
 
 // Hosts of shards, by job, where the choice is not settled to be this switch.
-std::vector<completion::SeatStatus> hosts_of(dataplane::Switch& sw);
+std::vector<completion::SeatStatus> hosts_of(const dataplane::Switch& sw);
 // By port, for each reason that there was.
-std::vector<PortDrops> drops_of(dataplane::Switch& sw);
+std::vector<PortDrops> drops_of(const dataplane::Switch& sw);
 
 }  // namespace tributary::control

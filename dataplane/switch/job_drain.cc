@@ -1,11 +1,11 @@
-// Epochs that end after an op that all ranks finish, before jobs change (docs/protocol/drains.md).
+#include "dataplane/switch/job_drain.h"
+
 #include <algorithm>
 #include <stdexcept>
 #include <string>
 
 #include "config/text/codec.h"
 #include "dataplane/loop/loop_drain.h"
-#include "dataplane/switch/switch.h"
 
 namespace tributary::dataplane {
 namespace {
@@ -26,38 +26,24 @@ bool goes_on(const config::JobConfig& before, const config::JobConfig& after) {
 
 }  // namespace
 
-void Switch::drain_before(const config::SwitchConfig& next, const config::Change& change) {
+void drain_before(const config::SwitchConfig& next, const config::Change& change,
+                  const config::SwitchConfig& running, PacketLoops& loops, Duration patience,
+                  const LinkMonitor::Report& report) {
   std::vector<std::uint32_t> jobs;
   for (const std::uint32_t id : change.changed) {
-    const config::JobConfig* const before = config::find_job(config_, id);
+    const config::JobConfig* const before = config::find_job(running, id);
     const config::JobConfig* const after = config::find_job(next, id);
     if (before != nullptr && after != nullptr && goes_on(*before, *after)) jobs.push_back(id);
   }
   for (const std::uint32_t id :
-       drain_jobs(*packet_loops_, jobs, aggregator::Holder::change, next.drain_time, kPatience))
-    report_("job " + std::to_string(id) + ": not all ranks have finished the ops that had begun " +
-            "within " + config::format_duration(next.drain_time) + "; its epoch ends without them");
+       drain_jobs(loops, jobs, aggregator::Holder::change, next.drain_time, patience))
+    report("job " + std::to_string(id) + ": not all ranks have finished the ops that had begun " +
+           "within " + config::format_duration(next.drain_time) + "; its epoch ends without them");
 }
 
-Switch::Drained Switch::drain(const std::vector<std::uint32_t>& jobs) {
-  const std::lock_guard alone(changing_);
-  const Duration at_most = config_.drain_time;
-  check_jobs(jobs);
-  std::vector<std::uint32_t> still =
-      drain_jobs(*packet_loops_, jobs, aggregator::Holder::operator_, at_most, kPatience);
-  release_jobs(*packet_loops_, still, aggregator::Holder::operator_, kPatience);
-  return {std::move(still), at_most};
-}
-
-void Switch::release(const std::vector<std::uint32_t>& jobs) {
-  const std::lock_guard alone(changing_);
-  check_jobs(jobs);
-  release_jobs(*packet_loops_, jobs, aggregator::Holder::operator_, kPatience);
-}
-
-void Switch::check_jobs(const std::vector<std::uint32_t>& jobs) const {
+void check_jobs(const config::SwitchConfig& running, const std::vector<std::uint32_t>& jobs) {
   for (const std::uint32_t id : jobs)
-    if (config::find_job(config_, id) == nullptr)
+    if (config::find_job(running, id) == nullptr)
       throw std::invalid_argument("this switch has no job " + std::to_string(id) +
                                   "; `show jobs` lists them");
 }

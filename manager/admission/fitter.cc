@@ -1,4 +1,5 @@
-// Where a job would go: the workers it names, or the fewest switches that have enough.
+#include "manager/admission/fitter.h"
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -7,10 +8,8 @@
 
 #include "config/text/lift.h"
 #include "config/topology/job_shape.h"
-#include "manager/admission/admission.h"
 #include "manager/admission/completion_hosts.h"
 #include "manager/admission/placement.h"
-#include "manager/admission/stray.h"
 
 namespace tributary::manager {
 namespace {
@@ -35,14 +34,11 @@ Amount used_in(const std::map<std::string, Amount>& used, const std::string& nod
   return at == used.end() ? Amount{} : at->second;
 }
 
-}  // namespace
-
 // The part of the fabric that a job with these members can touch: their switches and all above, and
 // the servers with theirs. The check says the same of it, and it is small for a small job. Returns
 // the whole fabric where a member is unknown: errors list what is allowed.
-Topology Admission::part_for(const Topology& topology, const TreeIndex& index,
-                             const config::TopologyJob& job,
-                             const std::vector<config::TopologyWorker>& left) {
+Topology part_for(const Topology& topology, const TreeIndex& index, const config::TopologyJob& job,
+                  const std::vector<config::TopologyWorker>& left) {
   std::set<std::size_t> kept;
   const auto keep = [&](const std::string& attached_to) {
     auto node = index.switch_at(attached_to);
@@ -67,25 +63,10 @@ Topology Admission::part_for(const Topology& topology, const TreeIndex& index,
   return part;
 }
 
-Admission::Fit Admission::fit(Job& job, const Room& room) const {
-  const config::TopologyJob& wanted = job.request.job;
-  if (wanted.members.empty()) return fit_anywhere(wanted, room);
-  if (!job.turn.needs) {
-    Fit shape = shape_of(wanted);
-    if (!shape.shortage.empty()) return shape;
-    job.turn.needs = std::move(shape.needs);
-  }
-  return fit_members(wanted, *job.turn.needs, room);
-}
+}  // namespace
 
-Admission::Fit Admission::shape_of(const config::TopologyJob& job,
-                                   const std::vector<config::TopologyWorker>& left) const {
-  return shape_on(topology_, index_, job, left);
-}
-
-Admission::Fit Admission::shape_on(const Topology& topology, const TreeIndex& names,
-                                   const config::TopologyJob& job,
-                                   const std::vector<config::TopologyWorker>& left) {
+Fit shape_on(const Topology& topology, const TreeIndex& names, const config::TopologyJob& job,
+             const std::vector<config::TopologyWorker>& left) {
   Fit fit;
   Topology part = part_for(topology, names, job, left);
   part.jobs = {job};
@@ -100,16 +81,26 @@ Admission::Fit Admission::shape_on(const Topology& topology, const TreeIndex& na
   return fit;
 }
 
-Admission::Fit Admission::fit_members(const config::TopologyJob& job,
-                                      const std::map<std::string, Amount>& needs,
-                                      const Room& room) const {
+Fit Fitter::fit(const config::TopologyJob& wanted, std::optional<SwitchAmounts::ByName>& needs,
+                const Room& room) const {
+  if (wanted.members.empty()) return fit_anywhere(wanted, room);
+  if (!needs) {
+    Fit shape = shape_on(topology_, index_, wanted);
+    if (!shape.shortage.empty()) return shape;
+    needs = std::move(shape.needs);
+  }
+  return fit_members(wanted, *needs, room);
+}
+
+Fit Fitter::fit_members(const config::TopologyJob& job, const std::map<std::string, Amount>& needs,
+                        const Room& room) const {
   Fit fit;
   const auto add = [&fit](const std::string& lacks) {
     fit.shortage.append(fit.shortage.empty() ? "" : "; ").append(lacks);
   };
   for (const auto& [name, need] : needs) {
-    std::string lacks =
-        shortage(name, need, used_in(room.used, name), room_of(name, room.despite_refusal));
+    std::string lacks = shortage(name, need, used_in(room.used, name),
+                                 amounts_.capacity_at(name, room.despite_refusal));
     if (lacks.empty() && room.held.contains(name)) {
       lacks = "waits for a job before it at " + name;
       fit.held_back = true;
@@ -119,29 +110,29 @@ Admission::Fit Admission::fit_members(const config::TopologyJob& job,
     add(lacks);
     fit.full.insert(name);
     // It was accepted before the switch said what it has.
-    fit.too_large |= !need.fits_in(room_of(name, true));
+    fit.too_large |= !need.fits_in(amounts_.capacity_at(name, true));
   }
   // It may wait long, and for nothing that others use.
   if (fit.too_large) fit.nodes.clear();
   for (const config::TopologyMember& member : job.members) {
-    if (!drained_.contains(member.worker)) continue;
+    if (!workers_.is_drained(member.worker)) continue;
     add("worker " + member.worker + " is drained");
     fit.nodes.clear();
   }
   fit.placed = job;
   fit.needs = needs;
-  if (before_ && !room.despite_refusal) fit_before(fit);
+  if (before_ != nullptr && !room.despite_refusal) fit_before(fit);
   return fit;
 }
 
 // Adds what the job needs of the tree that a move leaves.
-void Admission::fit_before(Fit& fit) const {
+void Fitter::fit_before(Fit& fit) const {
   Fit there = shape_on(before_->topology, before_->index, fit.placed, {});
   std::string lacks = there.shortage;
   if (!lacks.empty()) fit.nodes.clear();  // no other job's room is what it waits for
   for (const auto& [name, need] : there.needs) {
     const std::string one =
-        shortage(name, need, used_in(before_->used, name), room_of(name, false));
+        shortage(name, need, used_in(before_->used, name), amounts_.capacity_at(name));
     // One that lacks room on both has been named.
     if (one.empty() || !fit.full.insert(name).second) continue;
     lacks.append(lacks.empty() ? "" : "; ").append(one);
@@ -154,25 +145,13 @@ void Admission::fit_before(Fit& fit) const {
       .append(before_->text);
 }
 
-void Admission::settle(Job& job) const {
-  const Told told = with_places(job, topology_, index_);
-  Fit shape = shape_of(told.job, told.left);
-  job.described = shape.shortage.empty();
-  job.stray = shape.shortage;
-  if (!job.described) return;
-  job.needs = std::move(shape.needs);
-  if (before_)
-    job.needs_before = shape_on(before_->topology, before_->index, told.job, told.left).needs;
-  if (!told.names.empty())
-    job.stray = "runs on where the topology has its workers no more: " + told.names;
-}
-
-std::vector<Site> Admission::sites_in(const Room& room) const {
+std::vector<Site> Fitter::sites_in(const Room& room) const {
   std::vector<Site> sites = index_.sites();
   for (std::size_t i = 0; i < sites.size(); ++i) {
     const std::string& name = topology_.switches[index_.node_of(i)].config.name;
-    sites[i].workers = free_at_[i];
-    sites[i].load = percent(used_in(room.used, name), room_of(name, room.despite_refusal));
+    sites[i].workers = workers_.at_site(i);
+    sites[i].load =
+        percent(used_in(room.used, name), amounts_.capacity_at(name, room.despite_refusal));
     sites[i].usable = !room.held.contains(name);
   }
   return sites;
@@ -180,8 +159,8 @@ std::vector<Site> Admission::sites_in(const Room& room) const {
 
 // A switch takes part only with a worker below it, and the job's root is the lowest switch above
 // all of them: puts a worker below each host first, and one that is not.
-void Admission::bring_to_hosts(const std::vector<Site>& sites,
-                               std::vector<std::size_t>& workers) const {
+void Fitter::bring_to_hosts(const std::vector<Site>& sites,
+                            std::vector<std::size_t>& workers) const {
   std::ptrdiff_t first = 0;
   const auto bring = [&](std::size_t host, bool below) {
     const auto at = std::find_if(workers.begin(), workers.end(), [&](std::size_t worker) {
@@ -200,29 +179,28 @@ void Admission::bring_to_hosts(const std::vector<Site>& sites,
 
 // On the sites that place() chooses, and there on the workers with the fewest jobs; nullopt: none
 // are enough.
-std::optional<Admission::Fit> Admission::fit_best(const config::TopologyJob& job,
-                                                  const std::vector<Site>& sites,
-                                                  const Room& room) const {
+std::optional<Fit> Fitter::fit_best(const config::TopologyJob& job, const std::vector<Site>& sites,
+                                    const Room& room) const {
   const auto chosen = place(sites, job.config.workers);
   if (!chosen) return std::nullopt;
   std::vector<std::size_t> workers;
   for (const std::size_t site : *chosen)
     for (const std::size_t worker : index_.workers_of(site))
-      if (free_[worker]) workers.push_back(worker);
+      if (workers_.is_free(worker)) workers.push_back(worker);
   std::stable_sort(workers.begin(), workers.end(), [&](std::size_t a, std::size_t b) {
-    return jobs_of_worker_[a] < jobs_of_worker_[b];
+    return workers_.jobs_of(a) < workers_.jobs_of(b);
   });
   bring_to_hosts(sites, workers);
   config::TopologyJob placed = job;
   for (std::uint32_t rank = 0; rank < job.config.workers; ++rank)
     placed.members.push_back({rank, topology_.workers[workers[rank]].name});
-  Fit shape = shape_of(placed);
+  Fit shape = shape_on(topology_, index_, placed);
   if (!shape.shortage.empty()) return shape;
   return fit_members(placed, shape.needs, room);
 }
 
 // A switch without room is left out, and the next best choice is tried.
-Admission::Fit Admission::fit_anywhere(const config::TopologyJob& job, const Room& room) const {
+Fit Fitter::fit_anywhere(const config::TopologyJob& job, const Room& room) const {
   std::vector<Site> sites = sites_in(room);
   const std::vector<std::string> hosts = switch_hosts(job.config);
   for (std::size_t site = 0; site < sites.size(); ++site)
