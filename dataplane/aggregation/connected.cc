@@ -38,7 +38,8 @@ constexpr Duration kScansApart = Duration::ms(1);
 constexpr Duration kJoinsApart = Duration::ms(100);
 constexpr Duration kProbesApart = Duration::ms(100);
 constexpr Duration kRepeatsApart = Duration::ms(1);
-constexpr std::size_t kMostProbes = 64;  // in one scan, of all connections together
+// In one scan, of all connections together; of more connections than that, each asks one question.
+constexpr std::size_t kMostProbes = 64;
 constexpr Duration kRepliesApart = Duration::seconds(1);
 constexpr std::uint32_t kMostReplies = 10;
 
@@ -473,7 +474,8 @@ void Aggregation::keep_alive(Connection& c, Instant now, std::size_t questions) 
     submit(c.held(), c.peer, now);
   }
   // Ranks find what is lost between switches or on the way to a host: those that wait for it ask.
-  if (c.state == State::running && now - c.asked > kProbesApart) {
+  // A round that begins too early would never ask for the last chunks of a large window.
+  if (c.state == State::running && now - c.asked > kProbesApart && c.window.round_is_over()) {
     c.asked = now;
     c.window.begin_round();
   }

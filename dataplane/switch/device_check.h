@@ -19,7 +19,7 @@ class DeviceCheck {
   DeviceCheck(const std::vector<std::unique_ptr<Port>>& ports, std::size_t data_bytes, bool has_pci)
       : ports_(ports), data_bytes_(data_bytes), has_pci_(has_pci) {}
 
-  // Of all ports that come, or get another device or MTU.
+  // Checks the device of each port that comes, or gets another device or MTU.
   void check(const config::SwitchConfig& next, const config::PortChange& change) const;
 
  private:

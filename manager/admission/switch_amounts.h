@@ -1,4 +1,4 @@
-// What each switch of the tree has for jobs, and what its admitted jobs use of it.
+// The amounts that each switch of the tree has for jobs, and those that its admitted jobs use.
 //
 // Invariant: the amount in use of a switch is the sum of the needs of its admitted jobs.
 #pragma once

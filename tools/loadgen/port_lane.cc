@@ -25,7 +25,7 @@ PortLane::~PortLane() {
 }
 
 bool PortLane::link_up(Instant /*now*/) {
-  return port_.link().up();
+  return port_.link_up();
 }
 
 std::span<std::byte> PortLane::frame() {

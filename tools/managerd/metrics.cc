@@ -41,8 +41,8 @@ void add_switches(control::Families& out, const manager::Cluster::View& view) {
     const bool there = at != view.switches.end() && at->second.session != 0;
     sample(connected, label(sw), there ? 1 : 0);
     sample(behind, label(sw), there && at->second.last.applied == view.service.version() ? 0 : 1);
-    sample(used, label(sw), static_cast<double>(admission.used_at(name).slots));
-    sample(slots, label(sw), static_cast<double>(admission.capacity_at(name).slots));
+    sample(used, label(sw), static_cast<double>(admission.amounts().used_at(name).slots));
+    sample(slots, label(sw), static_cast<double>(admission.amounts().capacity_at(name).slots));
   }
 }
 

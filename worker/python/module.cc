@@ -108,7 +108,7 @@ constexpr const char* kAllGatherDoc =
 
 output: array of size x array.size elements that gets them, rank by rank; None makes one of the
     shape (size, *array.shape). `array` may be this rank's part of it; it may not overlap it
-    elsewhere.)";
+    elsewhere. With address_bits, its address chooses: pass an array of allocate().)";
 
 constexpr const char* kReduceScatterDoc =
     R"(Starts reducing `array` over all ranks, each of which gets one part of the result.

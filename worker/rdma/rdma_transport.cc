@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <system_error>
+#include <utility>
 
 #include "core/wire/ecn.h"
 #include "worker/transport/memif_address.h"
@@ -180,9 +181,9 @@ bool RdmaTransport::arm() {
 
 void RdmaTransport::wait(Duration limit) {
   const VerbsLibrary& verbs = ud_.library();
-  const bool was_sound = failure_.empty();
   if (!ready_.empty() || !arm()) return;
-  if (was_sound && !failure_.empty()) return;  // its owner is to see it now, and need not later
+  // Once, wherever it was found: the owner is to see it now, and need not turn for it later.
+  if (!failure_.empty() && !std::exchange(has_woken_for_failure_, true)) return;
   std::array<pollfd, 2> fds = {{{.fd = ud_.events()->fd, .events = POLLIN, .revents = 0},
                                 {.fd = wake_.get(), .events = POLLIN, .revents = 0}}};
   const timespec pause{.tv_sec = limit.to_ns() / 1'000'000'000,

@@ -70,6 +70,7 @@ class RdmaTransport final : public Transport {
   bool send_blocked_ = false;        // the last send() met a full queue
   FileDescriptor wake_;
   std::string failure_;
+  bool has_woken_for_failure_ = false;  // a wait() has returned early for it
   DropCounters drops_;
 };
 

@@ -98,6 +98,10 @@ class OpWindow {
   // their numbers, that had been written before the last one and have no result yet.
   void begin_round();
   [[nodiscard]] std::optional<std::uint64_t> next_question();
+  // False while chunks of the round are left to ask for.
+  [[nodiscard]] bool round_is_over() const {
+    return question_ >= last_question_ || base_ >= last_question_;
+  }
 
   // True if the rank has written whole ops, without a gap between them, and lacks a result: it has
   // nothing to do but wait.

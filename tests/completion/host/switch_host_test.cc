@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/plan/port_places.h"
 #include "core/net/udp_peer.h"
 #include "core/wire/extension.h"
 #include "dataplane/udp/address_book.h"
@@ -163,6 +165,36 @@ TEST_F(SwitchHostTest, T10_JobsComeAndGoAndTheOthersNoticeNothing) {
   std::int32_t sum = 0;
   std::memcpy(&sum, only().payload.data(), sizeof sum);
   EXPECT_EQ(sum, 6);
+}
+
+// C1: ports keep their places, and so endpoints that were made before a reload name the right port.
+TEST_F(SwitchHostTest, C1_AReloadMayNameThePortsInAnotherOrder) {
+  ASSERT_EQ(start(root()), DropReason::none);
+  host_->outbox().clear();
+  config::SwitchConfig file = config_;
+  std::swap(file.ports[0], file.ports[1]);
+  file.jobs.push_back(file.jobs[0]);
+  file.jobs.back().id = 9;
+  const auto next = config::seated(config_, file, config::seat_ports(config_, file));
+  SwitchHost other(next, dataplane::kUdpAddresses, kNonce, &*host_);
+  other.adopt(*host_);
+  std::swap(*host_, other);
+  now_ = now_ + Duration::seconds(1);
+  ASSERT_TRUE(host_->expire(now_));
+  std::vector<std::uint32_t> jobs;
+  for (std::size_t i = 0; i < host_->outbox().items().size(); ++i) {
+    const Outgoing& hello = host_->outbox().item(i);
+    EXPECT_EQ(hello.peer.port(), 1) << "job " << hello.header.job;
+    jobs.push_back(hello.header.job);
+  }
+  EXPECT_NE(std::find(jobs.begin(), jobs.end(), 7u), jobs.end()) << "a job that stays";
+  EXPECT_NE(std::find(jobs.begin(), jobs.end(), 9u), jobs.end()) << "one that comes";
+  EXPECT_EQ(start(root()), DropReason::none);
+  EXPECT_EQ(start(root(), 9), DropReason::none);
+  wire::UdpPeer elsewhere = root();
+  elsewhere.port = 0;  // the uplink's, by the order of the file
+  EXPECT_EQ(start(elsewhere), DropReason::sender_mismatch);
+  EXPECT_EQ(start(elsewhere, 9), DropReason::sender_mismatch);
 }
 
 TEST_F(SwitchHostTest, T10_AJobWithoutMemoryLeftIsRefusedWithFigures) {

@@ -75,6 +75,11 @@ class FakeDevice {
   }
   // The next send ends so, and the queue pair is in error from then on.
   void break_at_send(ibv_wc_status status) { send_status_ = status; }
+  // The same, but its receives go on: the state SQE of a UD queue pair (IBA volume 1, 10.3.1).
+  void break_sends_alone(ibv_wc_status status) {
+    break_at_send(status);
+    receives_go_on_ = true;
+  }
   // A receive ends so.
   void break_receive(ibv_wc_status status) {
     const Buffer first = receives_.front();
@@ -103,6 +108,7 @@ class FakeDevice {
   }
   void flush() {
     broken_ = true;
+    if (receives_go_on_) return;
     for (const Buffer& buffer : receives_)
       done_[&receive_queue_].push_back(completion(buffer.id, IBV_WC_WR_FLUSH_ERR));
     receives_.clear();
@@ -167,6 +173,7 @@ class FakeDevice {
   std::vector<std::vector<std::byte>> sent_;
   ibv_wc_status send_status_ = IBV_WC_SUCCESS;
   bool broken_ = false;
+  bool receives_go_on_ = false;
 };
 
 inline VerbsLibrary FakeDevice::library() const {

@@ -101,14 +101,27 @@ TEST_F(RdmaQueuePairTest, ASendInErrorIsNamedAndNotWhatItHasFlushed) {
               HasSubstr("a send ended with a local error (work completion status 2"));
 }
 
+// Nothing is received that would end the wait.
 TEST_F(RdmaQueuePairTest, AnIdleThreadSeesASendInError) {
   const auto rdma = transport();
-  device_.break_at_send(IBV_WC_LOC_LEN_ERR);
+  device_.break_sends_alone(IBV_WC_LOC_LEN_ERR);
   const auto bytes = packet();
   const Datagram datagram{.head = bytes, .payload = {}};
   rdma->send(std::span(&datagram, 1));
   rdma->wait(Duration::seconds(100'000));  // it returns at once
   EXPECT_THAT(rdma->failure(), HasSubstr("work completion status 1"));
+}
+
+// send() looks for free slots after its owner has looked for a failure.
+TEST_F(RdmaQueuePairTest, AnIdleThreadSeesAnErrorThatSendHasFound) {
+  const auto rdma = transport();
+  device_.break_sends_alone(IBV_WC_LOC_LEN_ERR);
+  const auto bytes = packet();
+  const Datagram datagram{.head = bytes, .payload = {}};
+  for (int i = 0; i < 10'000 && rdma->failure().empty(); ++i) rdma->send(std::span(&datagram, 1));
+  ASSERT_THAT(rdma->failure(), HasSubstr("work completion status 1"));
+  rdma->wait(Duration::seconds(100'000));  // it returns at once
+  rdma->wait(Duration());                  // and waits from then on
 }
 
 TEST_F(RdmaQueuePairTest, ACommunicatorFailsForIt) {

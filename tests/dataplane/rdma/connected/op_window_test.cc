@@ -179,11 +179,13 @@ TEST_F(OpWindowTest, AfterARoundAllChunksThatStillWaitAreAskedForOnce) {
   EXPECT_EQ(round(), (std::vector<std::uint64_t>{0, 2, 3, 4, 5}));
   window.begin_round();
   ASSERT_EQ(window.next_question(), 0u);
+  EXPECT_FALSE(window.round_is_over());
   for (std::uint64_t n = 0; n < 5; ++n) {
     window.note_sent(n);
     window.note_held(n);
   }
   EXPECT_EQ(window.next_question(), 5u) << "results came in the middle of a round";
+  EXPECT_TRUE(window.round_is_over());
   EXPECT_FALSE(window.next_question());
   window.start(terms());
   EXPECT_TRUE(round().empty());
