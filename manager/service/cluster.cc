@@ -327,9 +327,10 @@ void Cluster::judge_stragglers() {
 // room.
 void Cluster::refused_by(const std::string& node, const SwitchReport& report, Instant now) {
   if (!report.refused || report.refused_revision != service_.version().revision) return;
+  const bool is_before = service_.sees_before(node);
   const Job* last = nullptr;
   for (const auto& [name, job] : service_.admission().jobs())
-    if (job.admitted() && (job.needs.contains(node) || job.needs_before.contains(node)) &&
+    if (job.admitted() && (is_before ? job.needs_before : job.needs).contains(node) &&
         !report.jobs.contains(job.id) && (last == nullptr || job.sequence > last->sequence))
       last = &job;
   if (last == nullptr) return;

@@ -192,6 +192,7 @@ void Service::set_setup(Setup setup, Instant now) {
   try {
     go_back_to(stored_, now);
     ++revision_;  // documents have the topology
+    if (move_) move_->since = revision_;  // also that of the switch whose turn it is now
     keep(now, true);
   } catch (...) {
     setup_ = std::move(before);

@@ -95,6 +95,8 @@ class Service {
                   const std::set<std::string>& present, Instant now);
   // The move that is under way, if one is.
   [[nodiscard]] const std::optional<Move>& move() const { return move_; }
+  // Whether the switch is to see the tree without the move now.
+  [[nodiscard]] bool sees_before(const std::string& node) const;
   // The switch that the move waits for has its document.
   void go_on_moving(Instant now);
   // It has refused that.
@@ -134,8 +136,6 @@ class Service {
   [[nodiscard]] static config::Topology before_move(const config::Topology& topology,
                                                     std::optional<Move>& move);
   void add_uplinks(nlohmann::ordered_json& state) const;
-  // Whether the switch is to see the tree without the move now.
-  [[nodiscard]] bool sees_before(const std::string& node) const;
   // The port that the switch has open beside the one in use; empty: none.
   [[nodiscard]] std::string open_port_of(const std::string& node) const;
   [[nodiscard]] Ways ways_with(const std::string& node, const std::string& uplink) const;

@@ -239,6 +239,7 @@ TEST(ServiceMoves, ATopologyWithoutASwitchThatIsToldFirstWaitsForItNoMore) {
   manager.move("b", {"L", "A", "B", "M", "R"});
   manager.service.set_setup({{{.name = "a"}}, {}, two_ways(true)}, {});
   EXPECT_EQ(manager.service.move()->waits_for(), "B");
+  EXPECT_EQ(manager.service.move()->since, manager.service.version().revision);
   manager.service.go_on_moving({});
   EXPECT_EQ(manager.service.move()->waits_for(), "R");
 }
