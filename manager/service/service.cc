@@ -191,7 +191,7 @@ void Service::set_setup(Setup setup, Instant now) {
   Setup before = std::exchange(setup_, std::move(setup));
   try {
     go_back_to(stored_, now);
-    ++revision_;  // documents have the topology
+    ++revision_;                          // documents have the topology
     if (move_) move_->since = revision_;  // also that of the switch whose turn it is now
     keep(now, true);
   } catch (...) {

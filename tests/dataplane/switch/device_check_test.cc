@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "tests/dataplane/ring_switch.h"
 
@@ -21,7 +24,13 @@ class DeviceCheckTest : public testing::Test {
     ports.push_back(nullptr);
     next.ports = {ports[0]->config(), ports[1]->config(), {"c", "net_null52", 1500}};
   }
-  std::string refusal(const config::PortChange& change, std::size_t data_bytes = 4096) {
+  using Change = config::PortChange;
+
+  // `place` is the only one of its kind.
+  std::string refusal(std::vector<std::uint16_t> Change::*kind, std::uint16_t place,
+                      std::size_t data_bytes = 4096) {
+    Change change;
+    (change.*kind).push_back(place);
     try {
       DeviceCheck(ports, data_bytes, false).check(next, change);
     } catch (const std::invalid_argument& error) {
@@ -36,33 +45,33 @@ class DeviceCheckTest : public testing::Test {
 };
 
 TEST_F(DeviceCheckTest, APortThatComesNeedsADeviceOfItsOwn) {
-  EXPECT_EQ(refusal({.added = {2}}), "");
+  EXPECT_EQ(refusal(&Change::added, 2), "");
   next.ports[2].devargs = "net_null50,size=100";
-  EXPECT_THAT(refusal({.added = {2}}), HasSubstr("port c (net_null50,size=100): port a has a "
-                                                 "device of that name"));
+  EXPECT_THAT(refusal(&Change::added, 2), HasSubstr("port c (net_null50,size=100): port a has a "
+                                                    "device of that name"));
   next.ports[2].devargs = "net_null51";
-  EXPECT_EQ(refusal({.added = {2}}), "") << "a closed port has no device";
+  EXPECT_EQ(refusal(&Change::added, 2), "") << "a closed port has no device";
 }
 
 TEST_F(DeviceCheckTest, APortIsNotInItsOwnWay) {
   next.ports[0].devargs = "net_null50,size=100";
-  EXPECT_EQ(refusal({.reopened = {0}}), "");
-  EXPECT_THAT(refusal({.exchanged = {0}}), HasSubstr("port a has a device of that name"));
+  EXPECT_EQ(refusal(&Change::reopened, 0), "");
+  EXPECT_THAT(refusal(&Change::exchanged, 0), HasSubstr("port a has a device of that name"));
 }
 
 TEST_F(DeviceCheckTest, WhatOnlyARestartBringsIsSaid) {
   next.ports[2].devargs = "0000:01:00.0";
-  EXPECT_THAT(refusal({.added = {2}}), HasSubstr("DPDK was started for no network card"));
+  EXPECT_THAT(refusal(&Change::added, 2), HasSubstr("DPDK was started for no network card"));
   next.ports[2] = {"c", "net_null52", 9000};
-  EXPECT_THAT(refusal({.added = {2}}), HasSubstr("they have 4096 since the start"));
-  EXPECT_EQ(refusal({.added = {2}}, 16384), "");
+  EXPECT_THAT(refusal(&Change::added, 2), HasSubstr("they have 4096 since the start"));
+  EXPECT_EQ(refusal(&Change::added, 2, 16384), "");
 }
 
 TEST_F(DeviceCheckTest, AnInterfaceThatIsNotThereIsNamedUnlessThePortNeedNotBe) {
   next.ports[2].devargs = "net_af_packet0,iface=not-there";
-  EXPECT_THAT(refusal({.added = {2}}), HasSubstr("there is no interface 'not-there' here"));
+  EXPECT_THAT(refusal(&Change::added, 2), HasSubstr("there is no interface 'not-there' here"));
   next.ports[2].required = false;
-  EXPECT_EQ(refusal({.added = {2}}), "");
+  EXPECT_EQ(refusal(&Change::added, 2), "");
 }
 
 }  // namespace

@@ -40,7 +40,9 @@ TEST_F(PortOpenerTest, OpensThosePortsThatComeOrGetAnotherDevice) {
   config::SwitchConfig next = sw.config();
   next.ports[1].devargs = "net_null55";
   config::NumaPlan plan;
-  const OpenPorts opened = opener.open(next, {.exchanged = {1}}, plan);
+  config::PortChange change;
+  change.exchanged = {1};
+  const OpenPorts opened = opener.open(next, change, plan);
   ASSERT_EQ(opened.size(), 1u);
   EXPECT_EQ(opened[0].first, 1);
   EXPECT_EQ(opened[0].second->config().devargs, "net_null55");
